@@ -1,0 +1,145 @@
+//! Values that may be anything: engines and clients are not held to a schema here, and a wrong
+//! type in one member must not lose its neighbours.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// A token count as an engine wrote it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Not there, or null.
+    #[default]
+    Absent,
+    Given(u64),
+    /// Negative, fractional, beyond 64 bits, or no number at all.
+    Malformed,
+}
+
+/// A value of the wanted type, or `None` for any other.
+#[derive(Debug)]
+pub(crate) struct Lenient<T>(pub(crate) Option<T>);
+
+// === impl Count ===
+
+impl Count {
+    pub(crate) fn get(self) -> Option<u64> {
+        match self {
+            Self::Given(count) => Some(count),
+            Self::Absent | Self::Malformed => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountVisitor;
+
+        impl<'de> Visitor<'de> for CountVisitor {
+            type Value = Count;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("anything")
+            }
+
+            fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
+                Ok(Count::Given(count))
+            }
+
+            fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
+                /// Up to here every whole number has an f64 of its own.
+                const EXACT: f64 = 9_007_199_254_740_992.0;
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "in range"
+                )]
+                Ok(if count.fract() == 0.0 && (0.0..=EXACT).contains(&count) {
+                    Count::Given(count as u64)
+                } else {
+                    Count::Malformed
+                })
+            }
+
+            fn visit_unit<E>(self) -> Result<Count, E> {
+                Ok(Count::Absent)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
+                Ok(Count::Malformed)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
+                Ok(Count::Malformed)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Count, E> {
+                Ok(Count::Malformed)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Count, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Count::Malformed)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Count::Malformed)
+            }
+        }
+
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+// === impl Lenient ===
+
+impl<T> Default for Lenient<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Ok(Self(serde_json::from_str(raw.get()).ok()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Count, Lenient};
+
+    #[test]
+    fn counts() {
+        for (text, want) in [
+            ("7", Count::Given(7)),
+            ("7.0", Count::Given(7)),
+            ("18446744073709551615", Count::Given(u64::MAX)),
+            ("null", Count::Absent),
+            ("-1", Count::Malformed),
+            ("0.5", Count::Malformed),
+            ("1e99", Count::Malformed),
+            ("18446744073709551616", Count::Malformed),
+            ("true", Count::Malformed),
+            ("\"n/a\"", Count::Malformed),
+            ("[1,[2]]", Count::Malformed),
+            ("{\"a\":1}", Count::Malformed),
+        ] {
+            assert_eq!(serde_json::from_str::<Count>(text).unwrap(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_type_is_none() {
+        let given: Lenient<Vec<u8>> = serde_json::from_str("[1]").unwrap();
+        assert_eq!(given.0, Some(vec![1]));
+        let other: Lenient<Vec<u8>> = serde_json::from_str("{\"a\":[]}").unwrap();
+        assert_eq!(other.0, None);
+    }
+}

@@ -1,0 +1,135 @@
+//! What a request says, in one pass over its bytes.
+//!
+//! The body is not kept as a value: the pass notes the few members that decide how a request is
+//! routed and accounted for, and where in the bytes an edit would go. Of a member written twice the
+//! last stands, as in the engines' own parsers. Values may have any type; the engine is the one to
+//! refuse them.
+
+mod members;
+mod value;
+
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::Bytes;
+
+use self::members::Members;
+use crate::Splice;
+
+/// Members that tell an engine which peer, rank or KV transfer to use. In a client's body they
+/// would reach into the cluster (one of them kills a decode server), so a router refuses them.
+pub const STEERING_FIELDS: [&str; 8] = [
+    "bootstrap_host",
+    "bootstrap_port",
+    "bootstrap_room",
+    "bootstrap_pair_key",
+    "routed_dp_rank",
+    "disagg_prefill_dp_rank",
+    "data_parallel_rank",
+    "kv_transfer_params",
+];
+
+/// What a request says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestPeek {
+    /// The model asked for.
+    pub model: Option<String>,
+    /// Whether the answer is to be a stream.
+    pub stream: bool,
+    /// `stream_options.include_usage`, where it is given.
+    pub include_usage: Option<bool>,
+    /// How many answers each prompt is to get: the largest of `n`, `best_of` and
+    /// `sampling_params.n`. 1 unless given.
+    pub choices: u32,
+    /// How many prompts there are: `None` for a single one, the length where it is a list of texts
+    /// or of token lists. (One list of numbers is one prompt.)
+    pub prompts: Option<usize>,
+    /// The first of the [`STEERING_FIELDS`] that it has.
+    pub steering: Option<&'static str>,
+    /// Where the body's `{` stands.
+    pub open: usize,
+    /// The body has no members.
+    pub empty: bool,
+    /// The edit that makes `include_usage` true, where it is not.
+    ask_usage: Option<Edit>,
+}
+
+/// Bytes to put in the place of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Edit {
+    range: Range<usize>,
+    with: &'static str,
+}
+
+/// The body is not a JSON object.
+#[derive(Debug, thiserror::Error)]
+#[error("the request body is not a JSON object: {0}")]
+pub struct PeekError(#[from] serde_json::Error);
+
+/// A place for the peek of one request, so that it is made once.
+///
+/// The outermost service that cares puts an empty slot into the request's extensions; whoever holds
+/// the body first fills it; everybody reads it, also when the request fails.
+#[derive(Clone, Debug, Default)]
+pub struct PeekSlot(Arc<OnceLock<Result<RequestPeek, PeekError>>>);
+
+// === impl RequestPeek ===
+
+impl RequestPeek {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    ///
+    /// Where the body is not one JSON object (a byte order mark and `NaN` are not JSON).
+    pub fn read(body: &[u8]) -> Result<Self, PeekError> {
+        let members = Members::read(body)?;
+        let open = body
+            .iter()
+            .position(|&byte| byte == b'{')
+            .unwrap_or_default();
+        let (include_usage, ask_usage) = members.include_usage(body, open);
+        Ok(Self {
+            model: members.model(),
+            stream: members
+                .stream
+                .is_some_and(|raw| value::truth(raw.get()) == Some(true)),
+            include_usage,
+            choices: members.choices(),
+            prompts: members.prompts(),
+            steering: members.steering,
+            open,
+            empty: members.count == 0,
+            ask_usage,
+        })
+    }
+
+    /// The body with `stream_options.include_usage` true, or `None` where nothing is to be changed:
+    /// it is true already, or the client gave something that only the engine can judge.
+    pub fn with_usage_asked(&self, body: &Bytes) -> Option<Splice> {
+        let Edit { range, with } = self.ask_usage.clone()?;
+        Some(Splice::from(body.clone()).replace(range, Bytes::from_static(with.as_bytes())))
+    }
+}
+
+// === impl PeekSlot ===
+
+impl PeekSlot {
+    /// The peek, made from `body` if nobody has made it yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`RequestPeek::read`].
+    pub fn read(&self, body: &[u8]) -> Result<&RequestPeek, &PeekError> {
+        self.0.get_or_init(|| RequestPeek::read(body)).as_ref()
+    }
+
+    /// The peek, if it was made and the body was readable.
+    pub fn get(&self) -> Option<&RequestPeek> {
+        self.0.get()?.as_ref().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;
