@@ -74,6 +74,7 @@ impl StreamReader {
             scanner,
             tally,
             model,
+            has_marker: _,
             terminal,
             error,
             malformed,
