@@ -68,9 +68,14 @@ impl Splice {
         self.replace(open + 1..open + 1, text.into())
     }
 
-    /// The pieces, in order.
-    pub fn into_pieces(self) -> impl ExactSizeIterator<Item = Bytes> {
-        self.pieces.into_iter()
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.remaining
+    }
+
+    /// It has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.remaining == 0
     }
 
     /// The whole as one run of bytes: free when it is one piece, else one copy.
@@ -84,6 +89,19 @@ impl From<Bytes> for Splice {
         let mut splice = Self::default();
         splice.push(bytes);
         splice
+    }
+}
+
+impl From<VecDeque<Bytes>> for Splice {
+    fn from(pieces: VecDeque<Bytes>) -> Self {
+        let remaining = pieces.iter().map(Bytes::len).sum();
+        Self { pieces, remaining }
+    }
+}
+
+impl From<Splice> for VecDeque<Bytes> {
+    fn from(splice: Splice) -> Self {
+        splice.pieces
     }
 }
 
@@ -190,7 +208,7 @@ mod tests {
     fn the_bytes_of_the_client_are_not_copied() {
         let body = Bytes::from(vec![b'{', b' ', b'}']);
         let edited = Splice::from(body.clone()).insert_members(0, true, &[("a", "1")]);
-        let last = edited.into_pieces().last().unwrap();
+        let last = edited.pieces.back().unwrap();
         assert_eq!(last.as_ptr(), body[1..].as_ptr());
     }
 

@@ -1,0 +1,40 @@
+//! Asks the engine for token counts on a stream whose client did not.
+//!
+//! Engines send the counts of a stream only if `stream_options.include_usage` says so, and then as
+//! one more event with an empty list of choices, which clients that index the first choice trip
+//! over. [`AmendLayer`] sets the option, and takes exactly those events out of the answer again.
+//! Everything else passes as it came: bodies that are no streams, clients that asked themselves,
+//! other endpoints. Of vLLM one thing may be lost: it puts `system_fingerprint` on that event
+//! instead of on the last token's.
+//!
+//! The layer goes below the meter, which gets the counts of the events that were taken out.
+
+mod body;
+mod collect;
+mod future;
+mod layer;
+mod service;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plimsoll_wire::Usage;
+
+pub use self::{
+    body::AmendedBody, collect::RequestBody, future::AmendFuture, layer::AmendLayer, service::Amend,
+};
+
+/// The counts of the events that were taken out of one answer, for the meter above.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Withheld(Arc<Mutex<Option<Usage>>>);
+
+// === impl Withheld ===
+
+impl Withheld {
+    pub(crate) fn get(&self) -> Option<Usage> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, usage: Usage) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(usage);
+    }
+}

@@ -1,0 +1,151 @@
+//! One request and its answer, as far as they have been seen.
+
+mod reader;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{StatusCode, response};
+use plimsoll_wire::{Endpoint, PeekSlot, Upstream, upstream::PrefillUsage};
+use tokio::time::Instant;
+
+pub(crate) use self::reader::is_event_stream;
+use self::reader::{Reader, Reading};
+use crate::{Completeness, Outcome, Record, Timing, amend::Withheld};
+
+/// How the body came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It was read to its end.
+    Ended,
+    /// The service or the body gave an error.
+    Failed,
+    /// It was dropped before its end.
+    Dropped,
+}
+
+pub(crate) struct Exchange {
+    endpoint: Endpoint,
+    request: PeekSlot,
+    started: Instant,
+    status: Option<StatusCode>,
+    upstream: Upstream,
+    withheld: Option<Withheld>,
+    first_byte: Option<Instant>,
+    reader: Reader,
+}
+
+// === impl Exchange ===
+
+impl Exchange {
+    pub(crate) fn new(endpoint: Endpoint, request: PeekSlot) -> Self {
+        Self {
+            endpoint,
+            request,
+            started: Instant::now(),
+            status: None,
+            upstream: Upstream::default(),
+            withheld: None,
+            first_byte: None,
+            reader: Reader::Blind,
+        }
+    }
+
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        self.endpoint
+    }
+
+    pub(crate) fn head(&mut self, parts: &response::Parts) {
+        self.status = Some(parts.status);
+        self.upstream = parts.extensions.get().cloned().unwrap_or_default();
+        self.withheld = parts.extensions.get().cloned();
+        self.reader = Reader::new(self.endpoint, parts.status, &parts.headers);
+    }
+
+    pub(crate) fn data(&mut self, data: &Bytes) {
+        let now = Instant::now();
+        self.first_byte.get_or_insert(now);
+        self.reader.data(data, now);
+    }
+
+    /// The record, and where the prefill worker's counts will come from if they are to be waited
+    /// for.
+    pub(crate) fn finish(mut self, ending: Ending) -> (Record, Option<PrefillUsage>) {
+        let mut reading = self.reader.finish(self.endpoint, ending);
+        let withheld = self.withheld.as_ref().and_then(Withheld::get);
+        reading.usage = withheld.or(reading.usage);
+        let outcome = self.outcome(ending, &reading);
+        let completeness = self.completeness(outcome, &reading);
+        let (model, model_is_served) = self.model(reading.model.take());
+        let since = |at: Instant| at - self.started;
+        let stream = self.reader.stream();
+        let chunks = stream.map_or(0, |stream| stream.chunks);
+        let usage = reading.usage.unwrap_or_default();
+        let record = Record {
+            endpoint: self.endpoint,
+            model,
+            model_is_served,
+            stream: self.is_stream(),
+            status: self.status.map(|status| status.as_u16()),
+            outcome,
+            completeness,
+            usage,
+            completion_lower_bound: (completeness == Completeness::Partial)
+                .then(|| usage.completion.unwrap_or(chunks)),
+            chunks,
+            malformed: reading.malformed,
+            timing: Timing {
+                first_byte: self.first_byte.map(since),
+                first_token: stream.and_then(|stream| stream.first_token).map(since),
+                last_token: stream.and_then(|stream| stream.last_token).map(since),
+                total: self.started.elapsed(),
+            },
+            gaps: stream.map(|stream| stream.gaps.clone()).unwrap_or_default(),
+            upstream: self.upstream,
+        };
+        let prefill_usage = record.upstream.prefill_usage.clone();
+        (record, prefill_usage)
+    }
+
+    fn outcome(&self, ending: Ending, reading: &Reading) -> Outcome {
+        match (self.status, ending) {
+            (None, Ending::Dropped) => Outcome::ClientDisconnect,
+            (None, _) => Outcome::UpstreamError,
+            _ if self.upstream.refused => Outcome::Rejected,
+            (Some(status), _) if status.is_client_error() => Outcome::ClientError,
+            (Some(status), _) if status.is_server_error() => Outcome::UpstreamError,
+            _ if reading.error => Outcome::UpstreamError,
+            // A client that has its whole answer may close before the last chunk's frame.
+            _ if self.reader.stream().is_some() && reading.terminated => Outcome::Complete,
+            (_, Ending::Failed) => Outcome::UpstreamError,
+            (_, Ending::Dropped) => Outcome::ClientDisconnect,
+            (_, Ending::Ended) if reading.terminated => Outcome::Complete,
+            (_, Ending::Ended) => Outcome::Truncated,
+        }
+    }
+
+    fn completeness(&self, outcome: Outcome, reading: &Reading) -> Completeness {
+        let refused = matches!(outcome, Outcome::Rejected | Outcome::ClientError);
+        let failed = self.status.is_none_or(|status| !status.is_success());
+        match outcome {
+            _ if self.reader.is_unreadable() => Completeness::Unreadable,
+            Outcome::ClientDisconnect | Outcome::Truncated => Completeness::Partial,
+            Outcome::UpstreamError if !failed && !reading.terminated => Completeness::Partial,
+            _ if refused || failed || reading.usage.is_none() => Completeness::Absent,
+            _ => Completeness::Exact,
+        }
+    }
+
+    fn is_stream(&self) -> bool {
+        let asked = self.request.get().map(|request| request.stream);
+        asked.unwrap_or_else(|| self.reader.stream().is_some())
+    }
+
+    fn model(&self, answered: Option<Arc<str>>) -> (Option<Arc<str>>, bool) {
+        if let Some(model) = self.upstream.served_model.clone() {
+            return (Some(model), true);
+        }
+        let asked = || self.request.get()?.model.as_deref().map(Arc::from);
+        (answered.or_else(asked), false)
+    }
+}

@@ -1,0 +1,52 @@
+//! A tower layer that accounts for every request of an OpenAI-format service.
+//!
+//! [`MeterLayer`] goes over any `tower::Service<Request<B>>` whose response body yields [`Bytes`].
+//! It looks at what passes and changes no byte. A request is finished when its response body ends,
+//! fails or is dropped; at that moment, and exactly once, it becomes one [`Record`] that a [`Sink`]
+//! gets: tokens, times, how it ended. [`MetricsSink`] turns records into metrics on a recorder that
+//! you pass in; nothing here is global, so two layers in one process keep pages of their own.
+//!
+//! Streams carry token counts only if the engine is asked for them. [`AmendLayer`] asks, and takes
+//! the extra event out of the answer again; it goes *below* the meter.
+//!
+//! ```
+//! use plimsoll_meter::{MeterLayer, Record, sink_fn};
+//! use tower_layer::Layer;
+//!
+//! # let service = ();
+//! let layer = MeterLayer::new(sink_fn(|record: &Record| {
+//!     println!("{} {:?}: {:?}", record.endpoint, record.outcome, record.usage.completion);
+//! }));
+//! let metered = layer.layer(service);
+//! ```
+//!
+//! [`Bytes`]: bytes::Bytes
+
+pub mod amend;
+mod body;
+mod exchange;
+mod future;
+mod gaps;
+mod guard;
+mod layer;
+pub mod metrics;
+mod record;
+mod service;
+mod sink;
+
+pub use plimsoll_wire::{Endpoint, Usage};
+
+pub use self::{
+    amend::AmendLayer,
+    body::MeteredBody,
+    future::MeteredFuture,
+    gaps::Gaps,
+    layer::MeterLayer,
+    metrics::MetricsSink,
+    record::{Completeness, Outcome, Record, Timing},
+    service::Meter,
+    sink::{FnSink, Sink, sink_fn},
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+use std::{sync::Arc, time::Duration};
+
+use plimsoll_wire::{Endpoint, Upstream, Usage};
+
+use crate::Gaps;
+
+/// All that is known of one finished request.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Record {
+    /// The route.
+    pub endpoint: Endpoint,
+    /// The model: as asked for where a worker is known to serve it, else as the answer names it,
+    /// else as asked for.
+    pub model: Option<Arc<str>>,
+    /// The model is one that a worker is known to serve, so the set of such names is bounded.
+    pub model_is_served: bool,
+    /// A stream was asked for.
+    pub stream: bool,
+    /// The status sent; `None` if the client left, or the service failed, before any.
+    pub status: Option<u16>,
+    /// How the request ended.
+    pub outcome: Outcome,
+    /// How far `usage` can be trusted.
+    pub completeness: Completeness,
+    /// The engine's counts: final where [`Completeness::Exact`], the last cumulative ones where
+    /// [`Completeness::Partial`].
+    pub usage: Usage,
+    /// Where [`Completeness::Partial`]: how many tokens were written at least. The engine's last
+    /// cumulative count, else the number of events that held text.
+    pub completion_lower_bound: Option<u64>,
+    /// Events that held text, of a stream.
+    pub chunks: u64,
+    /// Parts of the answer that should have held counts and could not be read.
+    pub malformed: u64,
+    /// When what happened.
+    pub timing: Timing,
+    /// The times between arrivals of text.
+    pub gaps: Gaps,
+    /// The way that a router sent it.
+    pub upstream: Upstream,
+}
+
+/// Times since the request reached the layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// The first byte of the response's body.
+    pub first_byte: Option<Duration>,
+    /// The first event of a 2xx stream with non-empty content, reasoning, tool-call text or
+    /// completion text.
+    pub first_token: Option<Duration>,
+    /// The last such event.
+    pub last_token: Option<Duration>,
+    /// The end of the body.
+    pub total: Duration,
+}
+
+/// How a request ended. Of several that fit, the first in this order stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// A router refused it: overload, no eligible worker, not to be served here.
+    Rejected,
+    /// The status is 4xx.
+    ClientError,
+    /// The status is 5xx, the transport failed, or the engine sent an error inside a 200 answer.
+    UpstreamError,
+    /// The answer went out whole: a stream with its terminal marker.
+    Complete,
+    /// The stream ended cleanly, but without its terminal marker.
+    Truncated,
+    /// The client left before the end.
+    ClientDisconnect,
+}
+
+/// How far the counts of a request can be trusted. Estimates never enter exact counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Completeness {
+    /// The engine's final numbers.
+    Exact,
+    /// The client left or the stream broke: the last cumulative numbers, or a lower bound.
+    Partial,
+    /// The request is finished and the engine stated none.
+    Absent,
+    /// The answer was encoded, or too large to be read.
+    Unreadable,
+}
+
+// === impl Record ===
+
+impl Record {
+    /// The mean time per output token after the first: known for exact counts of two or more.
+    pub fn time_per_output_token(&self) -> Option<Duration> {
+        let tokens = self
+            .usage
+            .completion
+            .filter(|_| self.completeness == Completeness::Exact)?;
+        let between = self.timing.last_token? - self.timing.first_token?;
+        let gaps = u32::try_from(tokens.checked_sub(1)?).ok()?;
+        between.checked_div(gaps)
+    }
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// The label value.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rejected => "rejected",
+            Self::ClientError => "client_error",
+            Self::UpstreamError => "upstream_error",
+            Self::Complete => "complete",
+            Self::Truncated => "truncated",
+            Self::ClientDisconnect => "client_disconnect",
+        }
+    }
+}
+
+// === impl Completeness ===
+
+impl Completeness {
+    /// The label value.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Partial => "partial",
+            Self::Absent => "absent",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}

@@ -1,0 +1,92 @@
+use std::{
+    fmt,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use plimsoll_wire::PeekSlot;
+use tower_service::Service;
+
+use crate::{MeteredBody, MeteredFuture, Sink, exchange::Exchange, guard::Guard, layer::Classify};
+
+/// Accounts for the requests of the service below. See the [crate docs](crate).
+pub struct Meter<Inner, S> {
+    inner: Inner,
+    sink: Arc<S>,
+    classify: Classify,
+}
+
+// === impl Meter ===
+
+impl<Inner, S> Meter<Inner, S> {
+    pub(crate) fn new(inner: Inner, sink: Arc<S>, classify: Classify) -> Self {
+        Self {
+            inner,
+            sink,
+            classify,
+        }
+    }
+
+    /// The service below.
+    pub fn get_ref(&self) -> &Inner {
+        &self.inner
+    }
+
+    /// The service below, mutably.
+    pub fn get_mut(&mut self) -> &mut Inner {
+        &mut self.inner
+    }
+
+    /// The service below, the meter taken off.
+    pub fn into_inner(self) -> Inner {
+        self.inner
+    }
+}
+
+impl<Inner, S, B, ResB> Service<Request<B>> for Meter<Inner, S>
+where
+    Inner: Service<Request<B>, Response = Response<ResB>>,
+    S: Sink,
+    ResB: Body<Data = Bytes>,
+{
+    type Response = Response<MeteredBody<ResB, S>>;
+    type Error = Inner::Error;
+    type Future = MeteredFuture<Inner::Future, S>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let guard = (self.classify)(request.uri().path()).map(|endpoint| {
+            // Whoever below reads the request leaves here what it says.
+            let slot = request
+                .extensions_mut()
+                .get_or_insert_default::<PeekSlot>()
+                .clone();
+            Guard::new(self.sink.clone(), Exchange::new(endpoint, slot))
+        });
+        MeteredFuture::new(self.inner.call(request), guard)
+    }
+}
+
+impl<Inner: Clone, S> Clone for Meter<Inner, S> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            sink: self.sink.clone(),
+            classify: self.classify,
+        }
+    }
+}
+
+impl<Inner: fmt::Debug, S> fmt::Debug for Meter<Inner, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter")
+            .field("inner", &self.inner)
+            .finish_non_exhaustive()
+    }
+}
