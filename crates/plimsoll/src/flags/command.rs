@@ -1,0 +1,136 @@
+//! The commands, and the flags of the small ones.
+
+use clap::{ArgAction, Args, Parser, ValueEnum};
+
+use super::{
+    place::Given,
+    table::{Flags, at_least, within},
+};
+
+/// What the user asks for.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Run the router.
+    Launch(Box<Launch>),
+    /// Show everything in one process.
+    Demo(Demo),
+    /// Run one simulated engine.
+    Sim(Sim),
+    /// Print this text to standard output: help or version.
+    Print(String),
+}
+
+/// What was written for the router.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    /// Each flag's value, or its default.
+    pub(crate) flags: Flags,
+    /// Which of them were set, and where.
+    pub(crate) given: Given,
+}
+
+/// `-h` and `--help`, which print the same.
+#[derive(Debug, Args)]
+pub(super) struct Help {
+    /// Print this help
+    #[arg(short = 'h', long = "help", action = ArgAction::HelpShort)]
+    _help: Option<bool>,
+}
+
+/// Router, two simulated engines and a small load in one process; no GPU.
+#[derive(Debug, Parser)]
+#[command(
+    name = "plimsoll demo",
+    no_binary_name = true,
+    args_override_self = true,
+    disable_help_flag = true
+)]
+pub(crate) struct Demo {
+    /// Send N requests, print what was counted, and end
+    #[arg(long, value_name = "N", value_parser = at_least(1_u64))]
+    pub(crate) requests: Option<u64>,
+
+    /// Port for clients; 0 takes any free one
+    #[arg(long, default_value_t = 30001, value_parser = within(0..=u16::MAX))]
+    pub(crate) port: u16,
+
+    /// Port for metrics and the dashboard; 0 takes any free one
+    #[arg(long, value_name = "PORT", default_value_t = 29001, value_parser = within(0..=u16::MAX))]
+    pub(crate) prometheus_port: u16,
+
+    #[command(flatten)]
+    _help: Help,
+}
+
+/// One simulated engine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "plimsoll sim",
+    no_binary_name = true,
+    args_override_self = true,
+    disable_help_flag = true
+)]
+pub(crate) struct Sim {
+    /// Part it plays
+    #[arg(long, value_enum)]
+    pub(crate) role: SimRole,
+
+    /// Port to listen on; 0 takes any free one
+    #[arg(long, value_parser = within(0..=u16::MAX))]
+    pub(crate) port: u16,
+
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1")]
+    pub(crate) host: String,
+
+    /// Engine it resembles
+    #[arg(long, value_enum, default_value_t = SimEngine::Sglang)]
+    pub(crate) engine: SimEngine,
+
+    /// Model it serves
+    #[arg(long, value_name = "NAME", default_value = "plimsoll-sim")]
+    pub(crate) model: String,
+
+    /// Port for the hand-over (SGLang prefill)
+    #[arg(long, value_name = "PORT", value_parser = within(1..=u16::MAX))]
+    pub(crate) bootstrap_port: Option<u16>,
+
+    /// Size of its KV cache, in tokens
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = at_least(1_u64))]
+    pub(crate) capacity_tokens: u64,
+
+    /// Tensor-parallel ranks, each with metrics of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least(1_u32))]
+    pub(crate) tp: u32,
+
+    /// Time between tokens, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = within(0..=60_000_u64))]
+    pub(crate) token_interval_ms: u64,
+
+    /// Serve no /metrics, as an engine started without its metrics flag
+    #[arg(long)]
+    pub(crate) no_metrics: bool,
+
+    #[command(flatten)]
+    _help: Help,
+}
+
+/// The part a simulated engine plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SimRole {
+    /// Computes prompts.
+    Prefill,
+    /// Generates tokens.
+    Decode,
+    /// Does both.
+    Plain,
+}
+
+/// The engine a simulated one resembles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SimEngine {
+    /// SGLang.
+    Sglang,
+    /// vLLM.
+    Vllm,
+}

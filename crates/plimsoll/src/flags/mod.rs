@@ -1,0 +1,33 @@
+//! The command line: what the user wrote ([`Flags`]) and what the program runs on ([`Settings`]).
+//!
+//! [`parse()`] reads the command line, the `PLIMSOLL_*` environment and the `--config` file against
+//! one table ([`table`]), where each flag stands once with its form, default, range and help line.
+//! [`resolve()`] checks how the flags go together and returns plain data. Whatever is wrong is a
+//! [`UsageError`], whose text is one line and never holds a key.
+
+mod command;
+mod config;
+mod environment;
+mod error;
+mod layer;
+mod parse;
+mod place;
+mod resolve;
+mod secret;
+mod settings;
+mod syntax;
+mod table;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use self::{
+    command::{Command, Demo, Launch, Sim, SimEngine, SimRole},
+    error::UsageError,
+    parse::parse,
+    resolve::resolve,
+    secret::Secret,
+    settings::{Health, Listen, Settings, Topology},
+    table::{Flags, LogLevel, StreamUsage},
+};

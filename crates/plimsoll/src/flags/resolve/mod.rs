@@ -1,0 +1,57 @@
+//! From what the user wrote to what the program runs on.
+
+mod checks;
+mod topology;
+mod warnings;
+
+use std::time::Duration;
+
+use self::{
+    checks::{choices, headers, key, listeners, path, rising},
+    topology::topology,
+    warnings::warnings,
+};
+use super::{Health, Launch, Settings, UsageError};
+
+/// Checks how the flags go together and applies what depends on several of them.
+pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
+    let Launch { flags, given } = launch;
+    choices(flags, given)?;
+    let (listen, metrics_listen) = listeners(&flags.listeners, given)?;
+    let health = &flags.health;
+    let buckets = rising(&flags.metering.prometheus_duration_buckets, given)?;
+    Ok(Settings {
+        listen,
+        metrics_listen,
+        topology: topology(&flags.workers, given)?,
+        max_payload_size: flags.requests.max_payload_size,
+        request_timeout: Duration::from_secs(flags.requests.request_timeout_secs),
+        shutdown_grace_period: Duration::from_secs(flags.requests.shutdown_grace_period_secs),
+        health: Health {
+            endpoint: path(
+                "health-check-endpoint",
+                &health.health_check_endpoint,
+                given,
+            )?,
+            interval: Duration::from_secs(health.health_check_interval_secs),
+            timeout: Duration::from_secs(health.health_check_timeout_secs),
+            failure_threshold: health.health_failure_threshold,
+            success_threshold: health.health_success_threshold,
+            disabled: health.disable_health_check,
+        },
+        request_id_headers: headers(&flags.requests.request_id_headers, given)?,
+        api_key: key("api-key", flags.workers.api_key.as_ref(), given)?,
+        worker_api_key: key(
+            "worker-api-key",
+            flags.workers.worker_api_key.as_ref(),
+            given,
+        )?,
+        stream_usage: flags.metering.stream_usage,
+        model_label_max: flags.metering.model_label_max,
+        allow_client_routing: flags.workers.allow_client_routing,
+        duration_buckets: buckets,
+        log_level: flags.logs.log_level,
+        log_dir: flags.logs.log_dir.clone(),
+        warnings: warnings(flags, given),
+    })
+}

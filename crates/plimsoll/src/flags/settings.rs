@@ -1,0 +1,103 @@
+//! What the program runs on: plain data, defaults applied, everything checked.
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use http::HeaderName;
+
+use super::{
+    Secret,
+    table::{LogLevel, StreamUsage},
+};
+
+/// All settings of the router.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Where clients are served.
+    pub(crate) listen: Listen,
+    /// Where metrics and the dashboard are served.
+    pub(crate) metrics_listen: Listen,
+    /// Who answers the requests.
+    pub(crate) topology: Topology,
+    /// Largest request body in bytes, at least 1.
+    pub(crate) max_payload_size: usize,
+    /// Longest wait for the first byte and between bytes of an answer, at least 1 s.
+    pub(crate) request_timeout: Duration,
+    /// Longest wait for running requests at shutdown; may be zero.
+    pub(crate) shutdown_grace_period: Duration,
+    /// When a worker counts as up.
+    pub(crate) health: Health,
+    /// Headers that may bring a request's id, first match wins; may be empty.
+    pub(crate) request_id_headers: Vec<HeaderName>,
+    /// Key that clients must send. Workers get it too, unless they have one of their own.
+    pub(crate) api_key: Option<Secret>,
+    /// Key that workers get, if it is not `api_key`.
+    pub(crate) worker_api_key: Option<Secret>,
+    /// Whether streams are asked for their usage.
+    pub(crate) stream_usage: StreamUsage,
+    /// Model names with series of their own, at least 1.
+    pub(crate) model_label_max: usize,
+    /// Whether clients may set what steers an engine.
+    pub(crate) allow_client_routing: bool,
+    /// Upper bounds of the request duration's buckets in seconds, finite and rising; `None` for the
+    /// meter's own.
+    pub(crate) duration_buckets: Option<Vec<f64>>,
+    /// Least severe level that is logged.
+    pub(crate) log_level: LogLevel,
+    /// Directory for daily log files.
+    pub(crate) log_dir: Option<PathBuf>,
+    /// What the user should know about the flags; one line each, to be logged at start.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// An address to listen on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listen {
+    /// An IP address (IPv6 without brackets) or a host name.
+    pub(crate) host: String,
+    /// The port; 0 for any free one.
+    pub(crate) port: u16,
+}
+
+/// The workers, each by its base URL (`http://HOST[:PORT]`, no slash at the end), none twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Topology {
+    /// Prefill and decode engines; at least one of each.
+    Pd {
+        /// Prefill engines, each with its bootstrap port if it has one.
+        prefill: Vec<(String, Option<u16>)>,
+        /// Decode engines.
+        decode: Vec<String>,
+    },
+    /// Engines that answer whole requests; at least one.
+    Plain(Vec<String>),
+}
+
+/// When a worker counts as up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Health {
+    /// Path that is probed; begins with a slash.
+    pub(crate) endpoint: String,
+    /// Time between probes, at least 1 s.
+    pub(crate) interval: Duration,
+    /// Longest wait for a probe's answer, at least 1 s.
+    pub(crate) timeout: Duration,
+    /// Failed probes in a row that take a worker out, at least 1.
+    pub(crate) failure_threshold: u32,
+    /// Good probes in a row that bring it back, at least 1.
+    pub(crate) success_threshold: u32,
+    /// No probing: every worker counts as up.
+    pub(crate) disabled: bool,
+}
+
+// === impl Listen ===
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') {
+            write!(f, "[{host}]:{port}")
+        } else {
+            write!(f, "{host}:{port}")
+        }
+    }
+}

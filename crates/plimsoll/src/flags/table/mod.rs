@@ -1,0 +1,94 @@
+//! The table: everything a user may write for the router, each flag once.
+//!
+//! A field's type, `value_parser` and default are the flag's form, range and default; its doc
+//! comment is its line in `--help`. Flags of the SGLang router keep that router's spelling and
+//! number of values. What stands in [`Later`] is known but has no effect yet: building a flag means
+//! moving its field out of there. What [`refused()`] names is known and turned away.
+
+mod choices;
+mod compat;
+mod later;
+mod number;
+mod operation;
+mod refused;
+mod serving;
+
+use clap::{Arg, ArgAction, Args, Command, Parser};
+
+pub(crate) use self::{
+    choices::{Backend, HistoryBackend, LogLevel, Policy, StreamUsage},
+    compat::{Compat, NoEffect},
+    later::Later,
+    number::{at_least, within},
+    operation::{Health, Logs, Metering},
+    refused::refused,
+    serving::{Listeners, Policies, Requests, Workers},
+};
+
+use super::command::Help;
+
+/// The longest time a flag takes, in seconds: one year, so that sums of times never overflow.
+pub(crate) const YEAR_SECS: u64 = 365 * 24 * 60 * 60;
+
+/// Routes OpenAI traffic to prefill/decode or plain LLM engines, and counts its tokens.
+#[derive(Debug, Parser)]
+#[command(
+    name = "plimsoll",
+    version,
+    no_binary_name = true,
+    args_override_self = true,
+    disable_help_flag = true,
+    override_usage = "plimsoll [launch] FLAGS",
+    after_help = "Commands:\n  \
+        launch  Run the router (may be left out)\n  \
+        demo    Router, two simulated engines and a small load in one process; no GPU\n  \
+        sim     One simulated engine\n\
+        \n\
+        Each flag can also be set in --config FILE (`port = 30001`) and in the environment\n\
+        (PLIMSOLL_PORT=30001; lists by spaces): defaults < file < environment < flags.",
+    max_term_width = 110
+)]
+pub(crate) struct Flags {
+    #[command(flatten)]
+    _help: Help,
+    #[command(flatten)]
+    pub(super) workers: Workers,
+    #[command(flatten)]
+    pub(super) listeners: Listeners,
+    #[command(flatten)]
+    pub(super) policies: Policies,
+    #[command(flatten)]
+    pub(super) requests: Requests,
+    #[command(flatten)]
+    pub(super) health: Health,
+    #[command(flatten)]
+    pub(super) metering: Metering,
+    #[command(flatten)]
+    pub(super) logs: Logs,
+    #[command(flatten)]
+    pub(super) compat: Compat,
+    #[command(flatten)]
+    _later: Later,
+    #[command(flatten)]
+    _no_effect: NoEffect,
+}
+
+/// The flags of one group of the table, without dashes.
+pub(super) fn names<G: Args>() -> Vec<String> {
+    G::augment_args(Command::new(""))
+        .get_arguments()
+        .filter_map(|argument| argument.get_long().map(str::to_owned))
+        .collect()
+}
+
+/// The flag `name` (without dashes) of the router's `command`, if it can be set in a file or in the
+/// environment too; help and version cannot.
+pub(super) fn find<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
+    command.get_arguments().find(|argument| {
+        let is_setting = matches!(
+            argument.get_action(),
+            ArgAction::Set | ArgAction::Append | ArgAction::SetTrue
+        );
+        is_setting && argument.get_long() == Some(name)
+    })
+}

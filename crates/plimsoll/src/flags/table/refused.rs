@@ -1,0 +1,62 @@
+//! Flags of the SGLang router that are known and turned away, each with what to do instead.
+
+const CONTROL: &str = "not supported: guard the admin routes by --api-key";
+const HISTORY: &str = "not supported: keep conversations in the client, or in a service in front";
+const IGW: &str = "not supported: run one plimsoll for each group of models";
+const KUBERNETES: &str = "needs the cargo feature `kubernetes`, which this build lacks: name the \
+     workers by --prefill and --decode, or by --worker-urls";
+const MCP: &str = "not supported: run tools in the client, or in a service in front";
+const POLICY: &str = "belongs to the policies manual and bucket, which are not supported: leave it \
+     out, and choose another policy";
+const RANKS: &str = "not built yet: leave it out; the engines spread load over their ranks";
+const TLS: &str = "needs the cargo feature `tls`, which this build lacks: let a proxy hold the \
+     certificates, and name workers by http:// URLs";
+const TRACE: &str = "not built yet: leave it out; `traceparent` reaches the engines anyway";
+
+/// Names without dashes, by spaces, and what to do instead.
+const REFUSED: &[(&str, &str)] = &[
+    ("mcp-config-path", MCP),
+    ("enable-igw", IGW),
+    (
+        "assignment-mode max-idle-secs bucket-adjust-interval-secs",
+        POLICY,
+    ),
+    (
+        "oracle-wallet-path oracle-tns-alias oracle-connect-descriptor",
+        HISTORY,
+    ),
+    ("oracle-username oracle-password", HISTORY),
+    (
+        "oracle-pool-min oracle-pool-max oracle-pool-timeout-secs",
+        HISTORY,
+    ),
+    ("postgres-db-url postgres-pool-max", HISTORY),
+    ("redis-url redis-pool-max redis-retention-days", HISTORY),
+    (
+        "jwt-issuer jwt-audience jwt-jwks-uri jwt-role-mapping",
+        CONTROL,
+    ),
+    (
+        "control-plane-api-keys control-plane-audit-enabled",
+        CONTROL,
+    ),
+    ("dp-aware", RANKS),
+    ("enable-trace otlp-traces-endpoint", TRACE),
+    (
+        "service-discovery service-discovery-port service-discovery-namespace",
+        KUBERNETES,
+    ),
+    ("selector prefill-selector decode-selector", KUBERNETES),
+    (
+        "tls-cert-path tls-key-path ca-cert-paths client-cert-path client-key-path",
+        TLS,
+    ),
+];
+
+/// What to do instead of using the flag `name` (without dashes), if it is one that is turned away.
+pub(crate) fn refused(name: &str) -> Option<&'static str> {
+    let (_, instead) = REFUSED
+        .iter()
+        .find(|(names, _)| names.split(' ').any(|one| one == name))?;
+    Some(instead)
+}

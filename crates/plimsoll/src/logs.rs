@@ -1,0 +1,77 @@
+//! Logs: for people, on standard error, and on request in daily files.
+
+use std::{
+    env,
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+};
+
+use tracing::{level_filters::LevelFilter, subscriber::SetGlobalDefaultError};
+use tracing_appender::{
+    non_blocking::WorkerGuard,
+    rolling::{InitError, RollingFileAppender, Rotation},
+};
+use tracing_subscriber::{fmt, layer::SubscriberExt, registry};
+
+use crate::flags::LogLevel;
+
+/// Why nothing is logged.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LogError {
+    /// The directory cannot be made or written to.
+    #[error("--log-dir: cannot write log files into {dir:?}: {source}")]
+    Dir {
+        /// The directory.
+        dir: PathBuf,
+        /// The system's reason.
+        source: InitError,
+    },
+    /// Something else in the process logs already.
+    #[error("logs are set up already")]
+    Twice(#[from] SetGlobalDefaultError),
+}
+
+/// Starts logging at `level` to standard error, and to `plimsoll.YYYY-MM-DD.log` in `dir`. Lines for
+/// the file are written by a thread of their own; dropping the guard writes what is left.
+pub(crate) fn start(level: LogLevel, dir: Option<&Path>) -> Result<Option<WorkerGuard>, LogError> {
+    let (file, guard) = match dir {
+        Some(dir) => {
+            let (writer, guard) = tracing_appender::non_blocking(daily(dir)?);
+            (
+                Some(fmt::layer().with_ansi(false).with_writer(writer)),
+                Some(guard),
+            )
+        }
+        None => (None, None),
+    };
+    let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let terminal = fmt::layer()
+        .with_ansi(io::stderr().is_terminal() && !no_color)
+        .with_writer(io::stderr);
+    // The file's layer formats span fields first, so that no colour gets into the file.
+    let subscriber = registry().with(filter(level)).with(file).with(terminal);
+    tracing::subscriber::set_global_default(subscriber)?;
+    Ok(guard)
+}
+
+fn daily(dir: &Path) -> Result<RollingFileAppender, LogError> {
+    RollingFileAppender::builder()
+        .rotation(Rotation::DAILY)
+        .filename_prefix("plimsoll")
+        .filename_suffix("log")
+        .build(dir)
+        .map_err(|source| LogError::Dir {
+            dir: dir.to_owned(),
+            source,
+        })
+}
+
+fn filter(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Trace => LevelFilter::TRACE,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Error => LevelFilter::ERROR,
+    }
+}
