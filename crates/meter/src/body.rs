@@ -87,8 +87,6 @@ fn settle<S: Sink>(guard: &mut Option<Guard<S>>, ending: Ending) {
 
 impl<B: fmt::Debug, S: Sink> fmt::Debug for MeteredBody<B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MeteredBody")
-            .field("inner", &self.inner)
-            .finish_non_exhaustive()
+        f.debug_struct("MeteredBody").field("inner", &self.inner).finish_non_exhaustive()
     }
 }

@@ -1,9 +1,8 @@
 use std::time::Duration;
 
 /// The upper bounds of the buckets, in seconds: 1 ms to 10 s.
-pub(crate) const BOUNDS: [f64; 13] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
-];
+pub(crate) const BOUNDS: [f64; 13] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// The times between arrivals of text in one stream, by bucket.
 ///
@@ -50,10 +49,7 @@ mod tests {
         for millis in [1, 10, 6, 20_000] {
             gaps.add(Duration::from_millis(millis));
         }
-        let means: Vec<_> = gaps
-            .means()
-            .map(|(mean, count)| (mean.as_millis(), count))
-            .collect();
+        let means: Vec<_> = gaps.means().map(|(mean, count)| (mean.as_millis(), count)).collect();
         assert_eq!(means, [(1, 1), (8, 2), (20_000, 1)]);
     }
 }

@@ -24,10 +24,7 @@ pub(crate) struct Guard<S: Sink> {
 impl<S: Sink> Guard<S> {
     pub(crate) fn new(sink: Arc<S>, exchange: Exchange) -> Self {
         sink.begin(exchange.endpoint());
-        Self {
-            sink,
-            exchange: Some(exchange),
-        }
+        Self { sink, exchange: Some(exchange) }
     }
 
     pub(crate) fn head(&mut self, parts: &response::Parts) {

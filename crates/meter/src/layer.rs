@@ -19,10 +19,7 @@ pub struct MeterLayer<S> {
 impl<S: Sink> MeterLayer<S> {
     /// A layer whose finished requests go to `sink`.
     pub fn new(sink: S) -> Self {
-        Self {
-            sink: Arc::new(sink),
-            classify: Endpoint::from_path,
-        }
+        Self { sink: Arc::new(sink), classify: Endpoint::from_path }
     }
 
     /// Decides by `classify` what a path is, instead of by [`Endpoint::from_path`]: for services
@@ -43,10 +40,7 @@ impl<S, Inner> Layer<Inner> for MeterLayer<S> {
 
 impl<S> Clone for MeterLayer<S> {
     fn clone(&self) -> Self {
-        Self {
-            sink: self.sink.clone(),
-            classify: self.classify,
-        }
+        Self { sink: self.sink.clone(), classify: self.classify }
     }
 }
 

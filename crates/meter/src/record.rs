@@ -90,10 +90,7 @@ pub enum Completeness {
 impl Record {
     /// The mean time per output token after the first: known for exact counts of two or more.
     pub fn time_per_output_token(&self) -> Option<Duration> {
-        let tokens = self
-            .usage
-            .completion
-            .filter(|_| self.completeness == Completeness::Exact)?;
+        let tokens = self.usage.completion.filter(|_| self.completeness == Completeness::Exact)?;
         let between = self.timing.last_token? - self.timing.first_token?;
         let gaps = u32::try_from(tokens.checked_sub(1)?).ok()?;
         between.checked_div(gaps)

@@ -23,11 +23,7 @@ pub struct Meter<Inner, S> {
 
 impl<Inner, S> Meter<Inner, S> {
     pub(crate) fn new(inner: Inner, sink: Arc<S>, classify: Classify) -> Self {
-        Self {
-            inner,
-            sink,
-            classify,
-        }
+        Self { inner, sink, classify }
     }
 
     /// The service below.
@@ -63,10 +59,7 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let guard = (self.classify)(request.uri().path()).map(|endpoint| {
             // Whoever below reads the request leaves here what it says.
-            let slot = request
-                .extensions_mut()
-                .get_or_insert_default::<PeekSlot>()
-                .clone();
+            let slot = request.extensions_mut().get_or_insert_default::<PeekSlot>().clone();
             Guard::new(self.sink.clone(), Exchange::new(endpoint, slot))
         });
         MeteredFuture::new(self.inner.call(request), guard)
@@ -75,18 +68,12 @@ where
 
 impl<Inner: Clone, S> Clone for Meter<Inner, S> {
     fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-            sink: self.sink.clone(),
-            classify: self.classify,
-        }
+        Self { inner: self.inner.clone(), sink: self.sink.clone(), classify: self.classify }
     }
 }
 
 impl<Inner: fmt::Debug, S> fmt::Debug for Meter<Inner, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Meter")
-            .field("inner", &self.inner)
-            .finish_non_exhaustive()
+        f.debug_struct("Meter").field("inner", &self.inner).finish_non_exhaustive()
     }
 }

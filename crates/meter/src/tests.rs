@@ -57,10 +57,7 @@ fn scripted(steps: Vec<Step>) -> Body {
 }
 
 fn sent(pieces: &[&str]) -> Vec<Step> {
-    pieces
-        .iter()
-        .map(|piece| Step::Send((*piece).to_owned()))
-        .collect()
+    pieces.iter().map(|piece| Step::Send((*piece).to_owned())).collect()
 }
 
 fn event_stream(steps: Vec<Step>) -> Response<Body> {
@@ -69,9 +66,7 @@ fn event_stream(steps: Vec<Step>) -> Response<Body> {
 }
 
 fn full(body: impl Into<Bytes>) -> Body {
-    http_body_util::Full::new(body.into())
-        .map_err(|never: Infallible| match never {})
-        .boxed()
+    http_body_util::Full::new(body.into()).map_err(|never: Infallible| match never {}).boxed()
 }
 
 /// Records as they come.
@@ -82,14 +77,11 @@ type Records = Arc<Mutex<Vec<Record>>>;
 async fn exchange(path: &str, response: Response<Body>, frames: usize) -> Records {
     let records = Records::default();
     let seen = records.clone();
-    let layer = MeterLayer::new(sink_fn(move |record: &Record| {
-        seen.lock().unwrap().push(record.clone())
-    }));
+    let layer =
+        MeterLayer::new(sink_fn(move |record: &Record| seen.lock().unwrap().push(record.clone())));
     let response = Mutex::new(Some(response));
     let service = layer.layer(service_fn(move |_: Request<Body>| {
-        std::future::ready(Ok::<_, Infallible>(
-            response.lock().unwrap().take().unwrap(),
-        ))
+        std::future::ready(Ok::<_, Infallible>(response.lock().unwrap().take().unwrap()))
     }));
     let request = Request::post(path).body(full("")).unwrap();
     let mut body = service.oneshot(request).await.unwrap().into_body();

@@ -88,19 +88,13 @@ impl ExporterBuilder {
     /// How many models that no worker is known to serve get series of their own (100).
     #[must_use]
     pub fn max_models(self, max_models: usize) -> Self {
-        Self {
-            max_models: Some(max_models),
-            ..self
-        }
+        Self { max_models: Some(max_models), ..self }
     }
 
     /// The upper bounds, in seconds, of the buckets of `plimsoll_request_duration_seconds`.
     #[must_use]
     pub fn duration_buckets(self, bounds: Vec<f64>) -> Self {
-        Self {
-            duration_buckets: Some(bounds),
-            ..self
-        }
+        Self { duration_buckets: Some(bounds), ..self }
     }
 
     /// Adds metrics that are written when the page is.
@@ -127,25 +121,15 @@ impl ExporterBuilder {
         if let Some(max_models) = self.max_models {
             sink = sink.max_models(max_models);
         }
-        Exporter {
-            sink: Arc::new(sink.build()),
-            handle,
-            sources: self.sources.into(),
-        }
+        Exporter { sink: Arc::new(sink.build()), handle, sources: self.sources.into() }
     }
 
     fn bounds(&self, family: &Family) -> Option<&[f64]> {
         let Kind::Histogram(bounds) = family.kind else {
             return None;
         };
-        let own = self
-            .duration_buckets
-            .as_deref()
-            .filter(|own| !own.is_empty());
-        Some(
-            own.filter(|_| family.name == "request_duration_seconds")
-                .unwrap_or(bounds),
-        )
+        let own = self.duration_buckets.as_deref().filter(|own| !own.is_empty());
+        Some(own.filter(|_| family.name == "request_duration_seconds").unwrap_or(bounds))
     }
 }
 

@@ -37,17 +37,13 @@ pub(crate) fn start(level: LogLevel, dir: Option<&Path>) -> Result<Option<Worker
     let (file, guard) = match dir {
         Some(dir) => {
             let (writer, guard) = tracing_appender::non_blocking(daily(dir)?);
-            (
-                Some(fmt::layer().with_ansi(false).with_writer(writer)),
-                Some(guard),
-            )
+            (Some(fmt::layer().with_ansi(false).with_writer(writer)), Some(guard))
         }
         None => (None, None),
     };
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let terminal = fmt::layer()
-        .with_ansi(io::stderr().is_terminal() && !no_color)
-        .with_writer(io::stderr);
+    let terminal =
+        fmt::layer().with_ansi(io::stderr().is_terminal() && !no_color).with_writer(io::stderr);
     // The file's layer formats span fields first, so that no colour gets into the file.
     let subscriber = registry().with(filter(level)).with(file).with(terminal);
     tracing::subscriber::set_global_default(subscriber)?;
@@ -60,10 +56,7 @@ fn daily(dir: &Path) -> Result<RollingFileAppender, LogError> {
         .filename_prefix("plimsoll")
         .filename_suffix("log")
         .build(dir)
-        .map_err(|source| LogError::Dir {
-            dir: dir.to_owned(),
-            source,
-        })
+        .map_err(|source| LogError::Dir { dir: dir.to_owned(), source })
 }
 
 fn filter(level: LogLevel) -> LevelFilter {

@@ -2,11 +2,7 @@
 
 #[cfg_attr(
     not(test),
-    expect(
-        dead_code,
-        unused_imports,
-        reason = "the assembly that uses every setting comes next"
-    )
+    expect(dead_code, unused_imports, reason = "the assembly that uses every setting comes next")
 )]
 mod flags;
 mod logs;

@@ -29,10 +29,8 @@ impl Splice {
     /// Puts `with` in the place of the bytes in `range`, clamped to the body's length.
     #[must_use]
     pub fn replace(self, range: Range<usize>, with: Bytes) -> Self {
-        let mut edited = Self {
-            pieces: VecDeque::with_capacity(self.pieces.len() + 2),
-            remaining: 0,
-        };
+        let mut edited =
+            Self { pieces: VecDeque::with_capacity(self.pieces.len() + 2), remaining: 0 };
         let (mut at, mut with) = (0, Some(with));
         for piece in self.pieces {
             let end = at + piece.len();
@@ -116,9 +114,7 @@ impl Buf for Splice {
 
     fn chunks_vectored<'a>(&'a self, into: &mut [IoSlice<'a>]) -> usize {
         let slots = into.iter_mut().zip(&self.pieces);
-        slots
-            .map(|(slot, piece)| *slot = IoSlice::new(piece))
-            .count()
+        slots.map(|(slot, piece)| *slot = IoSlice::new(piece)).count()
     }
 
     fn advance(&mut self, mut count: usize) {
@@ -183,10 +179,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(
-            text(Splice::default().replace(0..0, Bytes::from_static(b"x"))),
-            "x"
-        );
+        assert_eq!(text(Splice::default().replace(0..0, Bytes::from_static(b"x"))), "x");
     }
 
     #[test]
@@ -194,14 +187,8 @@ mod tests {
         let members = [("a", "1"), ("b", "\"x\"")];
         let edited = pieces(" {\"z\":0.70}", 3).insert_members(1, false, &members);
         assert_eq!(text(edited), r#" {"a":1,"b":"x","z":0.70}"#);
-        assert_eq!(
-            text(pieces("{ }", 9).insert_members(0, true, &members)),
-            r#"{"a":1,"b":"x" }"#
-        );
-        assert_eq!(
-            text(pieces("{\"z\":0}", 9).insert_members(0, false, &[])),
-            r#"{"z":0}"#
-        );
+        assert_eq!(text(pieces("{ }", 9).insert_members(0, true, &members)), r#"{"a":1,"b":"x" }"#);
+        assert_eq!(text(pieces("{\"z\":0}", 9).insert_members(0, false, &[])), r#"{"z":0}"#);
     }
 
     #[test]

@@ -120,9 +120,6 @@ mod tests {
     fn all_is_complete_and_in_order() {
         assert!(Endpoint::ALL.is_sorted());
         let last = Endpoint::ALL.last().copied();
-        assert_eq!(
-            last.map(|endpoint| endpoint as usize + 1),
-            Some(Endpoint::ALL.len())
-        );
+        assert_eq!(last.map(|endpoint| endpoint as usize + 1), Some(Endpoint::ALL.len()));
     }
 }

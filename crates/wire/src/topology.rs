@@ -69,10 +69,7 @@ impl FromStr for Role {
             "prefill" => Ok(Self::Prefill),
             "decode" => Ok(Self::Decode),
             "plain" => Ok(Self::Plain),
-            _ => Err(UnknownWord {
-                given: word.to_owned(),
-                known: "prefill, decode, plain",
-            }),
+            _ => Err(UnknownWord { given: word.to_owned(), known: "prefill, decode, plain" }),
         }
     }
 }
@@ -102,10 +99,7 @@ impl FromStr for Engine {
         match word {
             "sglang" => Ok(Self::Sglang),
             "vllm" => Ok(Self::Vllm),
-            _ => Err(UnknownWord {
-                given: word.to_owned(),
-                known: "sglang, vllm",
-            }),
+            _ => Err(UnknownWord { given: word.to_owned(), known: "sglang, vllm" }),
         }
     }
 }

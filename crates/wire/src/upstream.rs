@@ -109,10 +109,7 @@ mod tests {
 
     #[test]
     fn counts_reach_the_asker_before_and_after() {
-        let usage = Some(Usage {
-            cached: Some(3),
-            ..Usage::default()
-        });
+        let usage = Some(Usage { cached: Some(3), ..Usage::default() });
         let (answers, got) = mpsc::channel();
 
         let (sender, early) = PrefillUsage::channel();

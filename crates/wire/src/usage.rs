@@ -92,16 +92,8 @@ impl Members {
         let usage = Usage {
             prompt: self.prompt_tokens.get(),
             completion: self.completion_tokens.get(),
-            cached: self
-                .prompt_tokens_details
-                .0
-                .unwrap_or_default()
-                .cached_tokens
-                .get(),
-            reasoning: details
-                .reasoning_tokens
-                .get()
-                .or(self.reasoning_tokens.get()),
+            cached: self.prompt_tokens_details.0.unwrap_or_default().cached_tokens.get(),
+            reasoning: details.reasoning_tokens.get().or(self.reasoning_tokens.get()),
         };
         if usage.prompt.is_none() && usage.completion.is_none() {
             return UsageField::Malformed;
@@ -115,28 +107,14 @@ mod tests {
     use super::{Usage, UsageField};
 
     fn given(prompt: u64, completion: u64) -> Usage {
-        Usage {
-            prompt: Some(prompt),
-            completion: Some(completion),
-            ..Usage::default()
-        }
+        Usage { prompt: Some(prompt), completion: Some(completion), ..Usage::default() }
     }
 
     #[test]
     fn members_of_every_shape() {
-        let sglang = Usage {
-            reasoning: Some(0),
-            ..given(24, 5)
-        };
-        let detailed = Usage {
-            cached: Some(6),
-            reasoning: Some(3),
-            ..given(24, 5)
-        };
-        let prompt_only = Usage {
-            completion: None,
-            ..given(24, 0)
-        };
+        let sglang = Usage { reasoning: Some(0), ..given(24, 5) };
+        let detailed = Usage { cached: Some(6), reasoning: Some(3), ..given(24, 5) };
+        let prompt_only = Usage { completion: None, ..given(24, 0) };
         for (text, want) in [
             (
                 r#"{"prompt_tokens":24,"total_tokens":29,"completion_tokens":5,"prompt_tokens_details":null,"reasoning_tokens":0,"completion_tokens_details":null}"#,
@@ -150,43 +128,21 @@ mod tests {
                 r#"{"prompt_tokens":24,"completion_tokens":5,"prompt_tokens_details":"?","completion_tokens_details":[]}"#,
                 UsageField::Given(given(24, 5)),
             ),
-            (
-                r#"{"prompt_tokens":24,"completion_tokens":null}"#,
-                UsageField::Given(prompt_only),
-            ),
-            (
-                r#"{"prompt_tokens":24,"completion_tokens":1e99}"#,
-                UsageField::Given(prompt_only),
-            ),
+            (r#"{"prompt_tokens":24,"completion_tokens":null}"#, UsageField::Given(prompt_only)),
+            (r#"{"prompt_tokens":24,"completion_tokens":1e99}"#, UsageField::Given(prompt_only)),
             ("null", UsageField::Absent),
             (r#"{"total_tokens":9}"#, UsageField::Malformed),
             (r#""n/a""#, UsageField::Malformed),
-            (
-                r#"{"prompt_tokens":-1,"completion_tokens":-1}"#,
-                UsageField::Malformed,
-            ),
+            (r#"{"prompt_tokens":-1,"completion_tokens":-1}"#, UsageField::Malformed),
         ] {
-            assert_eq!(
-                serde_json::from_str::<UsageField>(text).unwrap(),
-                want,
-                "{text}"
-            );
+            assert_eq!(serde_json::from_str::<UsageField>(text).unwrap(), want, "{text}");
         }
     }
 
     #[test]
     fn a_sum_is_known_only_where_both_parts_are() {
-        let sum = given(1, 2).plus(Usage {
-            completion: None,
-            ..given(3, 0)
-        });
-        assert_eq!(
-            sum,
-            Usage {
-                prompt: Some(4),
-                ..Usage::default()
-            }
-        );
+        let sum = given(1, 2).plus(Usage { completion: None, ..given(3, 0) });
+        assert_eq!(sum, Usage { prompt: Some(4), ..Usage::default() });
         assert_eq!(given(u64::MAX, 0).plus(given(1, 0)).prompt, None);
     }
 }

@@ -53,22 +53,11 @@ enum Tail<E> {
 
 impl<B: Body<Data = Bytes>> AmendedBody<B> {
     pub(super) fn pass(inner: B) -> Self {
-        Self {
-            inner,
-            filter: None,
-            tail: None,
-        }
+        Self { inner, filter: None, tail: None }
     }
 
     pub(super) fn withholding(inner: B, withheld: Withheld) -> Self {
-        Self {
-            inner,
-            filter: Some(Filter {
-                withheld,
-                ..Filter::default()
-            }),
-            tail: None,
-        }
+        Self { inner, filter: Some(Filter { withheld, ..Filter::default() }), tail: None }
     }
 }
 
@@ -135,13 +124,7 @@ impl<B: Body<Data = Bytes>> Body for AmendedBody<B> {
 
 impl Filter {
     fn push(&mut self, data: &Bytes) {
-        let Self {
-            scanner,
-            held,
-            held_length,
-            out,
-            withheld,
-        } = self;
+        let Self { scanner, held, held_length, out, withheld } = self;
         // The bytes from here on are let through in one run, unless an event ends it.
         let mut from = 0;
         let unfinished = scanner.push(data, |event| {
@@ -171,13 +154,7 @@ impl Filter {
     }
 
     fn finish(&mut self) {
-        let Self {
-            scanner,
-            held,
-            out,
-            withheld,
-            ..
-        } = self;
+        let Self { scanner, held, out, withheld, .. } = self;
         scanner.finish(|event| {
             if take_out(&event, withheld) {
                 held.clear();
@@ -208,9 +185,7 @@ fn pass(out: &mut VecDeque<Bytes>, piece: Bytes) {
 
 impl<B: Body> fmt::Debug for AmendedBody<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AmendedBody")
-            .field("filter", &self.filter)
-            .finish_non_exhaustive()
+        f.debug_struct("AmendedBody").field("filter", &self.filter).finish_non_exhaustive()
     }
 }
 

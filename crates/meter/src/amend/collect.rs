@@ -37,10 +37,7 @@ pub(super) enum Collected<B: Body> {
 
 impl<B: Body<Data = Bytes> + Unpin> Collect<B> {
     pub(super) fn new(body: B, max: u64) -> Self {
-        Self {
-            read: RequestBody::unread(body),
-            max,
-        }
+        Self { read: RequestBody::unread(body), max }
     }
 
     /// To be polled until it is ready, and not again.
@@ -76,32 +73,20 @@ impl<B: Body<Data = Bytes> + Unpin> Collect<B> {
 impl<B: Body> RequestBody<B> {
     /// A body that was not looked at.
     pub(super) fn unread(body: B) -> Self {
-        Self {
-            rest: Some(body),
-            ..Self::default()
-        }
+        Self { rest: Some(body), ..Self::default() }
     }
 }
 
 impl<B: Body> Default for RequestBody<B> {
     fn default() -> Self {
-        Self {
-            pieces: VecDeque::new(),
-            length: 0,
-            rest: None,
-            error: None,
-        }
+        Self { pieces: VecDeque::new(), length: 0, rest: None, error: None }
     }
 }
 
 impl<B: Body> From<Splice> for RequestBody<B> {
     fn from(splice: Splice) -> Self {
         let length = splice.len() as u64;
-        Self {
-            pieces: splice.into(),
-            length,
-            ..Self::default()
-        }
+        Self { pieces: splice.into(), length, ..Self::default() }
     }
 }
 
@@ -116,12 +101,7 @@ where
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let Self {
-            pieces,
-            length,
-            rest,
-            error,
-        } = &mut *self;
+        let Self { pieces, length, rest, error } = &mut *self;
         if let Some(piece) = pieces.pop_front() {
             *length -= piece.len() as u64;
             return Poll::Ready(Some(Ok(Frame::data(piece))));
@@ -138,10 +118,7 @@ where
     }
 
     fn size_hint(&self) -> SizeHint {
-        let rest = self
-            .rest
-            .as_ref()
-            .map_or(SizeHint::with_exact(0), Body::size_hint);
+        let rest = self.rest.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint);
         let mut hint = SizeHint::new();
         if let Some(upper) = rest.upper() {
             hint.set_upper(upper + self.length);

@@ -34,10 +34,7 @@ where
 }
 
 #[pin_project(project = StateProj)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would cost each request an allocation"
-)]
+#[expect(clippy::large_enum_variant, reason = "a box would cost each request an allocation")]
 enum State<Inner, B>
 where
     Inner: Service<Request<RequestBody<B>>>,
@@ -66,24 +63,14 @@ where
     /// Hands a request on as it is.
     pub(super) fn pass(inner: &mut Inner, request: Request<B>) -> Self {
         let response = inner.call(request.map(RequestBody::unread));
-        Self {
-            state: State::Calling {
-                response,
-                asked: false,
-            },
-        }
+        Self { state: State::Calling { response, asked: false } }
     }
 
     /// Reads the body, then calls `inner`, which was polled ready.
     pub(super) fn collect(inner: Inner, request: Request<B>, max_body: u64) -> Self {
         let (parts, body) = request.into_parts();
         let body = Collect::new(body, max_body);
-        Self {
-            state: State::Collecting {
-                body,
-                waiting: Some((inner, parts)),
-            },
-        }
+        Self { state: State::Collecting { body, waiting: Some((inner, parts)) } }
     }
 }
 

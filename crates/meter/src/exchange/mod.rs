@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{StatusCode, response};
-use plimsoll_wire::{Endpoint, PeekSlot, Upstream, upstream::PrefillUsage};
+use plimsoll_wire::{Endpoint, PeekSlot, Upstream, reply::Reply, upstream::PrefillUsage};
 use tokio::time::Instant;
 
+use self::reader::Reader;
 pub(crate) use self::reader::is_event_stream;
-use self::reader::{Reader, Reading};
 use crate::{Completeness, Outcome, Record, Timing, amend::Withheld};
 
 /// How the body came to its end.
@@ -47,7 +47,7 @@ impl Exchange {
             upstream: Upstream::default(),
             withheld: None,
             first_byte: None,
-            reader: Reader::Blind,
+            reader: Reader::default(),
         }
     }
 
@@ -71,21 +71,21 @@ impl Exchange {
     /// The record, and where the prefill worker's counts will come from if they are to be waited
     /// for.
     pub(crate) fn finish(mut self, ending: Ending) -> (Record, Option<PrefillUsage>) {
-        let mut reading = self.reader.finish(self.endpoint, ending);
+        let mut reply = self.reader.finish(ending);
         let withheld = self.withheld.as_ref().and_then(Withheld::get);
-        reading.usage = withheld.or(reading.usage);
-        let outcome = self.outcome(ending, &reading);
-        let completeness = self.completeness(outcome, &reading);
-        let (model, model_is_served) = self.model(reading.model.take());
+        reply.usage = withheld.or(reply.usage);
+        let outcome = self.outcome(ending, &reply);
+        let completeness = self.completeness(outcome, &reply);
+        let (model, model_is_served) = self.model(reply.model.take());
         let since = |at: Instant| at - self.started;
-        let stream = self.reader.stream();
-        let chunks = stream.map_or(0, |stream| stream.chunks);
-        let usage = reading.usage.unwrap_or_default();
+        let is_stream = self.is_stream();
+        let Reader { chunks, first_token, last_token, gaps, .. } = self.reader;
+        let usage = reply.usage.unwrap_or_default();
         let record = Record {
             endpoint: self.endpoint,
             model,
             model_is_served,
-            stream: self.is_stream(),
+            stream: is_stream,
             status: self.status.map(|status| status.as_u16()),
             outcome,
             completeness,
@@ -93,59 +93,59 @@ impl Exchange {
             completion_lower_bound: (completeness == Completeness::Partial)
                 .then(|| usage.completion.unwrap_or(chunks)),
             chunks,
-            malformed: reading.malformed,
+            malformed: reply.malformed,
             timing: Timing {
                 first_byte: self.first_byte.map(since),
-                first_token: stream.and_then(|stream| stream.first_token).map(since),
-                last_token: stream.and_then(|stream| stream.last_token).map(since),
+                first_token: first_token.map(since),
+                last_token: last_token.map(since),
                 total: self.started.elapsed(),
             },
-            gaps: stream.map(|stream| stream.gaps.clone()).unwrap_or_default(),
+            gaps,
             upstream: self.upstream,
         };
         let prefill_usage = record.upstream.prefill_usage.clone();
         (record, prefill_usage)
     }
 
-    fn outcome(&self, ending: Ending, reading: &Reading) -> Outcome {
+    fn outcome(&self, ending: Ending, reply: &Reply) -> Outcome {
         match (self.status, ending) {
             (None, Ending::Dropped) => Outcome::ClientDisconnect,
             (None, _) => Outcome::UpstreamError,
             _ if self.upstream.refused => Outcome::Rejected,
             (Some(status), _) if status.is_client_error() => Outcome::ClientError,
             (Some(status), _) if status.is_server_error() => Outcome::UpstreamError,
-            _ if reading.error => Outcome::UpstreamError,
+            _ if reply.error => Outcome::UpstreamError,
             // A client that has its whole answer may close before the last chunk's frame.
-            _ if self.reader.stream().is_some() && reading.terminated => Outcome::Complete,
+            _ if self.reader.is_stream && reply.terminated => Outcome::Complete,
             (_, Ending::Failed) => Outcome::UpstreamError,
             (_, Ending::Dropped) => Outcome::ClientDisconnect,
-            (_, Ending::Ended) if reading.terminated => Outcome::Complete,
+            (_, Ending::Ended) if reply.terminated => Outcome::Complete,
             (_, Ending::Ended) => Outcome::Truncated,
         }
     }
 
-    fn completeness(&self, outcome: Outcome, reading: &Reading) -> Completeness {
+    fn completeness(&self, outcome: Outcome, reply: &Reply) -> Completeness {
         let refused = matches!(outcome, Outcome::Rejected | Outcome::ClientError);
         let failed = self.status.is_none_or(|status| !status.is_success());
         match outcome {
-            _ if self.reader.is_unreadable() => Completeness::Unreadable,
+            _ if reply.unreadable => Completeness::Unreadable,
             Outcome::ClientDisconnect | Outcome::Truncated => Completeness::Partial,
-            Outcome::UpstreamError if !failed && !reading.terminated => Completeness::Partial,
-            _ if refused || failed || reading.usage.is_none() => Completeness::Absent,
+            Outcome::UpstreamError if !failed && !reply.terminated => Completeness::Partial,
+            _ if refused || failed || reply.usage.is_none() => Completeness::Absent,
             _ => Completeness::Exact,
         }
     }
 
     fn is_stream(&self) -> bool {
         let asked = self.request.get().map(|request| request.stream);
-        asked.unwrap_or_else(|| self.reader.stream().is_some())
+        asked.unwrap_or(self.reader.is_stream)
     }
 
-    fn model(&self, answered: Option<Arc<str>>) -> (Option<Arc<str>>, bool) {
+    fn model(&self, answered: Option<String>) -> (Option<Arc<str>>, bool) {
         if let Some(model) = self.upstream.served_model.clone() {
             return (Some(model), true);
         }
         let asked = || self.request.get()?.model.as_deref().map(Arc::from);
-        (answered.or_else(asked), false)
+        (answered.map(Arc::from).or_else(asked), false)
     }
 }

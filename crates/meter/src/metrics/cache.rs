@@ -14,17 +14,10 @@ pub(super) struct Cache<K, V>(RwLock<HashMap<K, Arc<V>>>);
 
 impl<K: Clone + Eq + Hash, V> Cache<K, V> {
     pub(super) fn get_or_insert(&self, key: &K, make: impl FnOnce() -> V) -> Arc<V> {
-        let known = self
-            .0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(key)
-            .cloned();
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
         known.unwrap_or_else(|| {
             let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            map.entry(key.clone())
-                .or_insert_with(|| Arc::new(make()))
-                .clone()
+            map.entry(key.clone()).or_insert_with(|| Arc::new(make())).clone()
         })
     }
 }

@@ -87,14 +87,10 @@ pub(super) const INTER_CHUNK: Family = histogram(
     &gaps::BOUNDS,
     "Time between arrivals of text in a stream; one arrival may hold several tokens.",
 );
-pub(super) const PROMPT_TOKENS: Family = counter(
-    "prompt_tokens_total",
-    "Prompt tokens of requests with exact counts.",
-);
-pub(super) const COMPLETION_TOKENS: Family = counter(
-    "completion_tokens_total",
-    "Completion tokens of requests with exact counts.",
-);
+pub(super) const PROMPT_TOKENS: Family =
+    counter("prompt_tokens_total", "Prompt tokens of requests with exact counts.");
+pub(super) const COMPLETION_TOKENS: Family =
+    counter("completion_tokens_total", "Completion tokens of requests with exact counts.");
 pub(super) const CACHED_TOKENS: Family = counter(
     "cached_prompt_tokens_total",
     "Prompt tokens found in the prefix cache, where the engine says so: a part of the prompt tokens.",
@@ -111,15 +107,10 @@ pub(super) const PARTIAL_TOKENS: Family = counter(
     "partial_completion_tokens_total",
     "Lower bounds of the completion tokens of requests that broke off; in no other counter.",
 );
-pub(super) const USAGE: Family = counter(
-    "usage_total",
-    "Finished requests by how complete their token counts are.",
-);
-pub(super) const REQUEST_PROMPT: Family = histogram(
-    "request_prompt_tokens",
-    TOKENS,
-    "Prompt tokens of a request with exact counts.",
-);
+pub(super) const USAGE: Family =
+    counter("usage_total", "Finished requests by how complete their token counts are.");
+pub(super) const REQUEST_PROMPT: Family =
+    histogram("request_prompt_tokens", TOKENS, "Prompt tokens of a request with exact counts.");
 pub(super) const REQUEST_COMPLETION: Family = histogram(
     "request_completion_tokens",
     TOKENS,
@@ -147,17 +138,9 @@ pub const FAMILIES: [Family; 16] = [
 ];
 
 const fn counter(name: &'static str, help: &'static str) -> Family {
-    Family {
-        name,
-        kind: Kind::Counter,
-        help,
-    }
+    Family { name, kind: Kind::Counter, help }
 }
 
 const fn histogram(name: &'static str, bounds: &'static [f64], help: &'static str) -> Family {
-    Family {
-        name,
-        kind: Kind::Histogram(bounds),
-        help,
-    }
+    Family { name, kind: Kind::Histogram(bounds), help }
 }

@@ -22,12 +22,7 @@ pub(super) struct Models {
 
 impl Models {
     pub(super) fn new(max: usize) -> Self {
-        Self {
-            admitted: RwLock::default(),
-            max,
-            unknown: "unknown".into(),
-            other: "other".into(),
-        }
+        Self { admitted: RwLock::default(), max, unknown: "unknown".into(), other: "other".into() }
     }
 
     /// The label for a model; `served` names are not counted against the cap.
@@ -38,28 +33,14 @@ impl Models {
         if served {
             return model.clone();
         }
-        let end = (0..=MAX_NAME)
-            .rev()
-            .find(|&end| model.is_char_boundary(end));
-        let name = if model.len() > MAX_NAME {
-            &model[..end.unwrap_or_default()]
-        } else {
-            model
-        };
-        let known = self
-            .admitted
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-            .cloned();
+        let end = (0..=MAX_NAME).rev().find(|&end| model.is_char_boundary(end));
+        let name = if model.len() > MAX_NAME { &model[..end.unwrap_or_default()] } else { model };
+        let known = self.admitted.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         known.unwrap_or_else(|| self.admit(name))
     }
 
     fn admit(&self, name: &str) -> Arc<str> {
-        let mut admitted = self
-            .admitted
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut admitted = self.admitted.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = admitted.get(name) {
             return known.clone();
         }
@@ -80,17 +61,9 @@ mod tests {
     fn names_past_the_cap_are_other_and_those_admitted_stay() {
         let models = Models::new(2);
         let label = |name: &str| models.label(Some(&name.into()), false).to_string();
-        assert_eq!(
-            [label("a"), label("b"), label("c"), label("a")],
-            ["a", "b", "other", "a"]
-        );
+        assert_eq!([label("a"), label("b"), label("c"), label("a")], ["a", "b", "other", "a"]);
         assert_eq!(&*models.label(Some(&"c".into()), true), "c");
         assert_eq!(&*models.label(None, false), "unknown");
-        assert!(
-            Models::new(1)
-                .label(Some(&"é".repeat(400).into()), false)
-                .len()
-                <= 256
-        );
+        assert!(Models::new(1).label(Some(&"é".repeat(400).into()), false).len() <= 256);
     }
 }

@@ -73,11 +73,7 @@ impl MetricsSink {
 
     /// A sink with other settings than the default.
     pub fn builder(recorder: Arc<dyn Recorder + Send + Sync>) -> MetricsSinkBuilder {
-        MetricsSinkBuilder {
-            recorder,
-            prefix: "plimsoll".to_owned(),
-            max_models: 100,
-        }
+        MetricsSinkBuilder { recorder, prefix: "plimsoll".to_owned(), max_models: 100 }
     }
 
     fn count_tokens(&self, record: &Record, stream: &StreamHandles, endpoint: &EndpointHandles) {
@@ -110,26 +106,17 @@ impl Sink for MetricsSink {
     }
 
     fn record(&self, record: &Record) {
-        let model = self
-            .models
-            .label(record.model.as_ref(), record.model_is_served);
+        let model = self.models.label(record.model.as_ref(), record.model_is_served);
         let by_endpoint = (record.endpoint, model);
         let by_stream = (record.endpoint, by_endpoint.1.clone(), record.stream);
         let registry = &self.registry;
-        let endpoint = self
-            .endpoints
-            .get_or_insert(&by_endpoint, || registry.endpoint(&by_endpoint));
-        let stream = self
-            .streams
-            .get_or_insert(&by_stream, || registry.stream(&by_stream));
+        let endpoint =
+            self.endpoints.get_or_insert(&by_endpoint, || registry.endpoint(&by_endpoint));
+        let stream = self.streams.get_or_insert(&by_stream, || registry.stream(&by_stream));
         let by_usage = (by_stream.clone(), record.completeness);
-        self.usage
-            .get_or_insert(&by_usage, || registry.usage(&by_usage))
-            .increment(1);
+        self.usage.get_or_insert(&by_usage, || registry.usage(&by_usage)).increment(1);
         let by_request = (by_stream, record.outcome, record.status);
-        self.requests
-            .get_or_insert(&by_request, || registry.request(&by_request))
-            .increment(1);
+        self.requests.get_or_insert(&by_request, || registry.request(&by_request)).increment(1);
 
         stream.duration.record(record.timing.total);
         if let Some(first_byte) = record.timing.first_byte {
@@ -147,9 +134,7 @@ impl Sink for MetricsSink {
         match record.completeness {
             Completeness::Exact => self.count_tokens(record, &stream, &endpoint),
             Completeness::Partial => {
-                endpoint
-                    .partial
-                    .increment(record.completion_lower_bound.unwrap_or_default());
+                endpoint.partial.increment(record.completion_lower_bound.unwrap_or_default());
             }
             Completeness::Absent | Completeness::Unreadable => {}
         }
@@ -162,10 +147,7 @@ impl MetricsSinkBuilder {
     /// Starts each name with `prefix` and an underscore, instead of `plimsoll_`.
     #[must_use]
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
-        Self {
-            prefix: prefix.into(),
-            ..self
-        }
+        Self { prefix: prefix.into(), ..self }
     }
 
     /// How many models that no worker is known to serve get series of their own (100).
@@ -176,10 +158,7 @@ impl MetricsSinkBuilder {
 
     /// Describes the families to the recorder and makes the sink.
     pub fn build(self) -> MetricsSink {
-        let registry = Registry {
-            recorder: self.recorder,
-            prefix: self.prefix,
-        };
+        let registry = Registry { recorder: self.recorder, prefix: self.prefix };
         registry.describe();
         MetricsSink {
             in_flight: Endpoint::ALL.map(|endpoint| registry.in_flight(endpoint)),
@@ -201,13 +180,10 @@ impl Registry {
             let name = KeyName::from(self.name(family));
             let unit = family.name.ends_with("_seconds").then_some(Unit::Seconds);
             match family.kind {
-                Kind::Counter => self
-                    .recorder
-                    .describe_counter(name, unit, family.help.into()),
+                Kind::Counter => self.recorder.describe_counter(name, unit, family.help.into()),
                 Kind::Gauge => self.recorder.describe_gauge(name, unit, family.help.into()),
                 Kind::Histogram(_) => {
-                    self.recorder
-                        .describe_histogram(name, unit, family.help.into());
+                    self.recorder.describe_histogram(name, unit, family.help.into());
                 }
             }
         }
@@ -230,10 +206,7 @@ impl Registry {
 
     fn usage(&self, ((endpoint, model, stream), completeness): &UsageKey) -> Counter {
         let mut labels = stream_labels(*endpoint, model, *stream);
-        labels.push(Label::from_static_parts(
-            "completeness",
-            completeness.as_str(),
-        ));
+        labels.push(Label::from_static_parts("completeness", completeness.as_str()));
         self.counter(families::USAGE, labels)
     }
 
@@ -291,33 +264,23 @@ fn endpoint_labels(endpoint: Endpoint, model: &Arc<str>) -> Vec<Label> {
 
 fn stream_labels(endpoint: Endpoint, model: &Arc<str>, stream: bool) -> Vec<Label> {
     let mut labels = endpoint_labels(endpoint, model);
-    labels.push(Label::from_static_parts(
-        "stream",
-        if stream { "true" } else { "false" },
-    ));
+    labels.push(Label::from_static_parts("stream", if stream { "true" } else { "false" }));
     labels
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "token counts stay far below 2^53"
-)]
+#[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
 fn as_f64(count: u64) -> f64 {
     count as f64
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry")
-            .field("prefix", &self.prefix)
-            .finish_non_exhaustive()
+        f.debug_struct("Registry").field("prefix", &self.prefix).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for MetricsSinkBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MetricsSinkBuilder")
-            .field("prefix", &self.prefix)
-            .finish_non_exhaustive()
+        f.debug_struct("MetricsSinkBuilder").field("prefix", &self.prefix).finish_non_exhaustive()
     }
 }

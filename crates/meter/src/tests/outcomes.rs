@@ -8,11 +8,7 @@ const CHAT: &str = "/v1/chat/completions";
 const ALL: usize = 100;
 
 fn usage(prompt: u64, completion: u64) -> Usage {
-    Usage {
-        prompt: Some(prompt),
-        completion: Some(completion),
-        ..Usage::default()
-    }
+    Usage { prompt: Some(prompt), completion: Some(completion), ..Usage::default() }
 }
 
 /// A stream whose every event repeats the counts so far.
@@ -24,11 +20,7 @@ async fn assert_ends(
     (outcome, completeness, lower_bound): (Outcome, Completeness, Option<u64>),
 ) {
     let record = one(CHAT, event_stream(steps), frames).await;
-    let seen = (
-        record.outcome,
-        record.completeness,
-        record.completion_lower_bound,
-    );
+    let seen = (record.outcome, record.completeness, record.completion_lower_bound);
     assert_eq!(seen, (outcome, completeness, lower_bound), "{name}");
     assert_eq!((record.status, record.stream), (Some(200), true), "{name}");
 }
@@ -41,33 +33,13 @@ async fn streams_that_end_by_themselves() {
     let broken = [sent(&[TOKEN, TOKEN]), vec![Step::Break]].concat();
     let broken_late = [sent(&[TOKEN, &counts, DONE]), vec![Step::Break]].concat();
     for (name, steps, ends) in [
-        (
-            "whole",
-            sent(&[TOKEN, &counts, DONE]),
-            (Complete, Exact, None),
-        ),
+        ("whole", sent(&[TOKEN, &counts, DONE]), (Complete, Exact, None)),
         ("not asked", sent(&[TOKEN, DONE]), (Complete, Absent, None)),
-        (
-            "no marker",
-            sent(&[TOKEN, TOKEN]),
-            (Truncated, Partial, Some(2)),
-        ),
+        ("no marker", sent(&[TOKEN, TOKEN]), (Truncated, Partial, Some(2))),
         ("broken", broken, (UpstreamError, Partial, Some(2))),
-        (
-            "broken after the marker",
-            broken_late,
-            (Complete, Exact, None),
-        ),
-        (
-            "error",
-            sent(&[TOKEN, ERROR]),
-            (UpstreamError, Partial, Some(1)),
-        ),
-        (
-            "error, then the marker",
-            sent(&[TOKEN, ERROR, DONE]),
-            (UpstreamError, Absent, None),
-        ),
+        ("broken after the marker", broken_late, (Complete, Exact, None)),
+        ("error", sent(&[TOKEN, ERROR]), (UpstreamError, Partial, Some(1))),
+        ("error, then the marker", sent(&[TOKEN, ERROR, DONE]), (UpstreamError, Absent, None)),
     ] {
         assert_ends(name, (steps, ALL), ends).await;
     }
@@ -75,23 +47,12 @@ async fn streams_that_end_by_themselves() {
 
 #[tokio::test]
 async fn streams_that_the_client_leaves() {
-    let left = |lower_bound| {
-        (
-            Outcome::ClientDisconnect,
-            Completeness::Partial,
-            Some(lower_bound),
-        )
-    };
+    let left = |lower_bound| (Outcome::ClientDisconnect, Completeness::Partial, Some(lower_bound));
     let whole = (Outcome::Complete, Completeness::Exact, None);
     let counts = usage_event(7, 3);
     assert_ends("middle", (sent(&[TOKEN, TOKEN, TOKEN]), 2), left(2)).await;
     assert_ends("cumulative", (sent(&[CONTINUOUS, TOKEN]), 1), left(2)).await;
-    assert_ends(
-        "after the marker",
-        (sent(&[TOKEN, &counts, DONE, ""]), 3),
-        whole,
-    )
-    .await;
+    assert_ends("after the marker", (sent(&[TOKEN, &counts, DONE, ""]), 3), whole).await;
 }
 
 #[tokio::test]
@@ -105,17 +66,10 @@ async fn answers_by_status_and_end() {
     ] {
         let response = Response::builder().status(status).body(full(body)).unwrap();
         let record = one(CHAT, response, frames).await;
-        assert_eq!(
-            (record.outcome, record.completeness),
-            (outcome, completeness),
-            "{status}"
-        );
+        assert_eq!((record.outcome, record.completeness), (outcome, completeness), "{status}");
         assert_eq!((record.status, record.stream), (Some(status), false));
         if completeness == Completeness::Exact {
-            assert_eq!(
-                (record.usage, record.model.as_deref()),
-                (usage(7, 3), Some("m"))
-            );
+            assert_eq!((record.usage, record.model.as_deref()), (usage(7, 3), Some("m")));
         }
     }
 }
@@ -130,18 +84,13 @@ async fn an_error_in_an_answer_of_200_is_one() {
 async fn what_the_router_refused_is_rejected() {
     let mut response = Response::new(full("{}"));
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-    response.extensions_mut().insert(Upstream {
-        refused: true,
-        ..Upstream::default()
-    });
+    response.extensions_mut().insert(Upstream { refused: true, ..Upstream::default() });
     assert_eq!(one(CHAT, response, ALL).await.outcome, Outcome::Rejected);
 }
 
 #[tokio::test]
 async fn an_encoded_body_is_unreadable() {
-    let response = Response::builder()
-        .header("content-encoding", "gzip")
-        .body(full("\u{1f}"));
+    let response = Response::builder().header("content-encoding", "gzip").body(full("\u{1f}"));
     let record = one(CHAT, response.unwrap(), ALL).await;
     assert_eq!(
         (record.outcome, record.completeness),
@@ -163,32 +112,12 @@ async fn cached_tokens_of_a_pair_are_those_of_prefill() {
     for (prefill, cached) in [(Some(6), Some(6)), (None, None)] {
         let (sender, receiver) = PrefillUsage::channel();
         let mut response = Response::new(full(answer));
-        let upstream = Upstream {
-            prefill_usage: Some(receiver),
-            ..Upstream::default()
-        };
+        let upstream = Upstream { prefill_usage: Some(receiver), ..Upstream::default() };
         response.extensions_mut().insert(upstream);
         let records = exchange(CHAT, response, ALL).await;
-        assert!(
-            records.lock().unwrap().is_empty(),
-            "recorded before prefill's counts are known"
-        );
-        sender.send(prefill.map(|cached| Usage {
-            cached: Some(cached),
-            ..usage(9, 1)
-        }));
-        let usages: Vec<_> = records
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|record| record.usage)
-            .collect();
-        assert_eq!(
-            usages,
-            [Usage {
-                cached,
-                ..usage(9, 4)
-            }]
-        );
+        assert!(records.lock().unwrap().is_empty(), "recorded before prefill's counts are known");
+        sender.send(prefill.map(|cached| Usage { cached: Some(cached), ..usage(9, 1) }));
+        let usages: Vec<_> = records.lock().unwrap().iter().map(|record| record.usage).collect();
+        assert_eq!(usages, [Usage { cached, ..usage(9, 4) }]);
     }
 }

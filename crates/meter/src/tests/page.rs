@@ -22,13 +22,7 @@ fn sink(prefix: &str) -> (MetricsSink, PrometheusHandle) {
     }
     let recorder = builder.build_recorder();
     let page = recorder.handle();
-    (
-        MetricsSink::builder(Arc::new(recorder))
-            .prefix(prefix)
-            .max_models(2)
-            .build(),
-        page,
-    )
+    (MetricsSink::builder(Arc::new(recorder)).prefix(prefix).max_models(2).build(), page)
 }
 
 async fn send(sink: MetricsSink, responses: impl IntoIterator<Item = Response<Body>>) {
@@ -38,18 +32,8 @@ async fn send(sink: MetricsSink, responses: impl IntoIterator<Item = Response<Bo
         let service = layer.layer(service_fn(move |_: Request<Body>| {
             std::future::ready(Ok::<_, Infallible>(response.take().unwrap()))
         }));
-        let request = Request::post("/v1/chat/completions")
-            .body(full(""))
-            .unwrap();
-        drop(
-            service
-                .oneshot(request)
-                .await
-                .unwrap()
-                .into_body()
-                .collect()
-                .await,
-        );
+        let request = Request::post("/v1/chat/completions").body(full("")).unwrap();
+        drop(service.oneshot(request).await.unwrap().into_body().collect().await);
     }
 }
 
@@ -58,11 +42,7 @@ async fn every_family_is_on_the_page_with_its_kind() {
     let (sink, page) = sink("plimsoll");
     let counts = usage_event(7, 3).replace("}}", ",\"reasoning_tokens\":2}}");
     let whole = sent(&[TOKEN, TOKEN, &counts, DONE]);
-    send(
-        sink,
-        vec![event_stream(whole), event_stream(sent(&[TOKEN]))],
-    )
-    .await;
+    send(sink, vec![event_stream(whole), event_stream(sent(&[TOKEN]))]).await;
     let page = page.render();
     for family in FAMILIES {
         let kind = match family.kind {
@@ -70,10 +50,7 @@ async fn every_family_is_on_the_page_with_its_kind() {
             Kind::Gauge => "gauge",
             Kind::Histogram(_) => "histogram",
         };
-        assert!(
-            page.contains(&format!("# TYPE plimsoll_{} {kind}\n", family.name)),
-            "{page}"
-        );
+        assert!(page.contains(&format!("# TYPE plimsoll_{} {kind}\n", family.name)), "{page}");
     }
     let labels = "endpoint=\"chat\",model=\"m\"";
     for line in [
@@ -91,11 +68,7 @@ async fn every_family_is_on_the_page_with_its_kind() {
         format!("request_prompt_tokens_sum{{{labels}}} 7"),
         format!("time_per_output_token_seconds_count{{{labels}}} 1"),
     ] {
-        assert!(
-            page.lines()
-                .any(|found| found == format!("plimsoll_{line}")),
-            "{line}\n{page}"
-        );
+        assert!(page.lines().any(|found| found == format!("plimsoll_{line}")), "{line}\n{page}");
     }
 }
 
@@ -115,9 +88,7 @@ async fn junk_models_make_no_series() {
     let answers = (0..50).map(|n| Response::new(full(format!("{{\"model\":\"junk-{n}\"}}"))));
     send(sink, answers).await;
     let page = page.render();
-    let models: BTreeSet<_> = page
-        .lines()
-        .filter_map(|line| line.split("model=\"").nth(1)?.split('"').next())
-        .collect();
+    let models: BTreeSet<_> =
+        page.lines().filter_map(|line| line.split("model=\"").nth(1)?.split('"').next()).collect();
     assert_eq!(models, BTreeSet::from(["junk-0", "junk-1", "other"]));
 }

@@ -11,9 +11,8 @@ use super::{
 use crate::{MeterLayer, MetricsSink};
 
 fn paced(pieces: &[(u64, &str)]) -> Vec<Step> {
-    let steps = pieces
-        .iter()
-        .flat_map(|&(wait, piece)| [Step::Wait(wait), Step::Send(piece.to_owned())]);
+    let steps =
+        pieces.iter().flat_map(|&(wait, piece)| [Step::Wait(wait), Step::Send(piece.to_owned())]);
     steps.collect()
 }
 
@@ -46,11 +45,7 @@ async fn chunks_are_not_tokens() {
     ]);
     let record = one("/v1/chat/completions", event_stream(steps), 100).await;
     assert_eq!(millis(record.time_per_output_token()), Some(20));
-    let gaps: Vec<_> = record
-        .gaps
-        .means()
-        .map(|(mean, n)| (mean.as_millis(), n))
-        .collect();
+    let gaps: Vec<_> = record.gaps.means().map(|(mean, n)| (mean.as_millis(), n)).collect();
     assert_eq!(gaps, [(100, 4)]);
 }
 
@@ -59,10 +54,7 @@ async fn an_error_that_streams_has_no_first_token() {
     let mut response = event_stream(paced(&[(10, TOKEN)]));
     *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
     let record = one("/v1/chat/completions", response, 100).await;
-    assert_eq!(
-        (record.timing.first_token, millis(record.timing.first_byte)),
-        (None, Some(10))
-    );
+    assert_eq!((record.timing.first_token, millis(record.timing.first_byte)), (None, Some(10)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -71,22 +63,14 @@ async fn a_request_is_in_flight_until_its_body_ends() {
     let page = recorder.handle();
     let in_flight = |n: u32| {
         let line = format!("plimsoll_requests_in_flight{{endpoint=\"chat\"}} {n}");
-        assert!(
-            page.render().lines().any(|found| found == line),
-            "{}",
-            page.render()
-        );
+        assert!(page.render().lines().any(|found| found == line), "{}", page.render());
     };
     let layer = MeterLayer::new(MetricsSink::new(Arc::new(recorder)));
     let service = layer.layer(service_fn(|_: Request<Body>| async {
         tokio::time::sleep(Duration::from_millis(5)).await;
         Ok::<_, Infallible>(Response::new(scripted(paced(&[(1000, "{}")]))))
     }));
-    let request = || {
-        Request::post("/v1/chat/completions")
-            .body(full(""))
-            .unwrap()
-    };
+    let request = || Request::post("/v1/chat/completions").body(full("")).unwrap();
     in_flight(0);
     let response = service.clone().oneshot(request()).await.unwrap();
     in_flight(1);
@@ -97,9 +81,5 @@ async fn a_request_is_in_flight_until_its_body_ends() {
     assert!(unanswered.await.is_err());
     in_flight(0);
     let left = "outcome=\"client_disconnect\",code=\"0\"} 1";
-    assert!(
-        page.render().lines().any(|line| line.ends_with(left)),
-        "{}",
-        page.render()
-    );
+    assert!(page.render().lines().any(|line| line.ends_with(left)), "{}", page.render());
 }

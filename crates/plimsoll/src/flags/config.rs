@@ -31,11 +31,7 @@ pub(super) fn settings(
     let table = DeTable::parse(&text).map_err(|error| UsageError::ConfigSyntax {
         path: path.to_owned(),
         line: line(&text, error.span().map_or(0, |span| span.start)),
-        message: error
-            .message()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" "),
+        message: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
     })?;
     let mut entries: Vec<_> = table.get_ref().iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -57,18 +53,12 @@ pub(super) fn settings(
 
 /// The line of the byte at `offset`, from 1.
 fn line(text: &str, offset: usize) -> usize {
-    text.bytes()
-        .take(offset)
-        .filter(|byte| *byte == b'\n')
-        .count()
-        + 1
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn value(flag: &str, entry: &Spanned<DeValue<'_>>) -> Result<Value, Syntax> {
     if flag == "config" {
-        return Err(Syntax::Kind(
-            "flags of the router; a file cannot name another file",
-        ));
+        return Err(Syntax::Kind("flags of the router; a file cannot name another file"));
     }
     match entry.get_ref() {
         DeValue::Boolean(on) => Ok(Value::Switch(*on)),

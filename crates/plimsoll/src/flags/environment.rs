@@ -29,15 +29,11 @@ pub(super) fn settings(
         if find(command, &flag).is_none() && refused(&flag).is_none() {
             continue;
         }
-        let value = value
-            .into_string()
-            .map_err(|_| UsageError::NotText(variable.to_owned()))?;
+        let value = value.into_string().map_err(|_| UsageError::NotText(variable.to_owned()))?;
         if is_service_link(&value) {
             continue;
         }
-        let place = Place::Environment {
-            variable: variable.to_owned(),
-        };
+        let place = Place::Environment { variable: variable.to_owned() };
         settings.push(Setting::new(command, &flag, Value::Untyped(value), place)?);
     }
     Ok(settings)
@@ -45,7 +41,5 @@ pub(super) fn settings(
 
 /// Whether Kubernetes wrote this: `tcp://10.0.0.1:30001` in `PLIMSOLL_PORT`.
 fn is_service_link(value: &str) -> bool {
-    ["tcp://", "udp://", "sctp://"]
-        .iter()
-        .any(|scheme| value.starts_with(scheme))
+    ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme))
 }

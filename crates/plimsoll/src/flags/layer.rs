@@ -43,10 +43,7 @@ impl Setting {
         place: Place,
     ) -> Result<Self, UsageError> {
         if let Some(instead) = table::refused(flag) {
-            return Err(UsageError::Flag {
-                place,
-                problem: Problem::Refused(instead),
-            });
+            return Err(UsageError::Flag { place, problem: Problem::Refused(instead) });
         }
         let words = match table::find(command, flag) {
             Some(argument) => words(argument, flag, value),
@@ -57,11 +54,7 @@ impl Setting {
             Err(error) => Err(Syntax::new(&error, &words)),
         });
         match checked {
-            Ok(words) => Ok(Self {
-                flag: flag.to_owned(),
-                place,
-                words,
-            }),
+            Ok(words) => Ok(Self { flag: flag.to_owned(), place, words }),
             Err(source) => Err(UsageError::SyntaxAt { place, source }),
         }
     }
@@ -82,18 +75,11 @@ fn words(argument: &Arg, flag: &str, value: Value) -> Result<Vec<String>, Syntax
         }
         (Value::Untyped(text) | Value::One(text), true) => vec![text],
     };
-    Ok(values
-        .iter()
-        .map(|value| format!("--{flag}={value}"))
-        .collect())
+    Ok(values.iter().map(|value| format!("--{flag}={value}")).collect())
 }
 
 fn switch(flag: &str, on: bool) -> Vec<String> {
-    if on {
-        vec![format!("--{flag}")]
-    } else {
-        Vec::new()
-    }
+    if on { vec![format!("--{flag}")] } else { Vec::new() }
 }
 
 fn boolean(text: &str) -> Result<bool, Syntax> {

@@ -36,17 +36,14 @@ pub(crate) fn parse(
 
 fn texts(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, UsageError> {
     let text = |(index, word): (usize, OsString)| {
-        word.into_string()
-            .map_err(|_| UsageError::NotText(format!("argument {}", index + 1)))
+        word.into_string().map_err(|_| UsageError::NotText(format!("argument {}", index + 1)))
     };
     arguments.into_iter().enumerate().map(text).collect()
 }
 
 /// Reads a command that has neither file nor environment.
 fn small<C: Parser>(words: &[String], wrap: fn(C) -> Command) -> Result<Command, UsageError> {
-    C::try_parse_from(words)
-        .map(wrap)
-        .or_else(|error| stopped(&error, words))
+    C::try_parse_from(words).map(wrap).or_else(|error| stopped(&error, words))
 }
 
 /// What clap stopped at: a request for help or the version, or an error.
@@ -84,30 +81,18 @@ fn launch(
         .filter(|setting| !on_line.contains(&setting.flag))
         .map(|setting| (setting.flag.clone(), setting))
         .collect();
-    let all: Vec<_> = below
-        .values()
-        .flat_map(|setting| &setting.words)
-        .chain(words)
-        .collect();
+    let all: Vec<_> = below.values().flat_map(|setting| &setting.words).chain(words).collect();
     let flags = Flags::try_parse_from(all).map_err(|error| Syntax::new(&error, words))?;
-    let on_line = on_line
-        .into_iter()
-        .map(|flag| (flag.clone(), Place::CommandLine { flag }));
-    let given: Given = below
-        .into_iter()
-        .map(|(flag, setting)| (flag, setting.place))
-        .chain(on_line)
-        .collect();
+    let on_line = on_line.into_iter().map(|flag| (flag.clone(), Place::CommandLine { flag }));
+    let given: Given =
+        below.into_iter().map(|(flag, setting)| (flag, setting.place)).chain(on_line).collect();
     Ok(Command::Launch(Box::new(Launch { flags, given })))
 }
 
 /// Turns away known flags before the table is asked, so that it does not matter what follows them.
 fn refuse(words: &[String]) -> Result<(), UsageError> {
     for word in words {
-        let Some(flag) = word
-            .strip_prefix("--")
-            .and_then(|flag| flag.split('=').next())
-        else {
+        let Some(flag) = word.strip_prefix("--").and_then(|flag| flag.split('=').next()) else {
             continue;
         };
         if let Some(instead) = refused(flag) {
@@ -123,9 +108,7 @@ fn config_file(on_line: &ArgMatches, environment: &[Setting]) -> Option<(PathBuf
     if let Some(path) = on_line.get_one::<PathBuf>("config") {
         return Some((path.clone(), Place::flag("config")));
     }
-    let setting = environment
-        .iter()
-        .find(|setting| setting.flag == "config")?;
+    let setting = environment.iter().find(|setting| setting.flag == "config")?;
     let path = setting.words.first()?.strip_prefix("--config=")?;
     Some((path.into(), setting.place.clone()))
 }

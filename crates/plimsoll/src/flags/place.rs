@@ -35,9 +35,7 @@ pub(crate) struct Given(BTreeMap<String, Place>);
 impl Place {
     /// The command line, at `flag` (without dashes).
     pub(super) fn flag(flag: &str) -> Self {
-        Self::CommandLine {
-            flag: flag.to_owned(),
-        }
+        Self::CommandLine { flag: flag.to_owned() }
     }
 }
 
@@ -63,10 +61,7 @@ impl Given {
 
     /// Where `flag` (without dashes) was set; its name on the command line if it was not.
     pub(super) fn place(&self, flag: &str) -> Place {
-        self.0
-            .get(flag)
-            .cloned()
-            .unwrap_or_else(|| Place::flag(flag))
+        self.0.get(flag).cloned().unwrap_or_else(|| Place::flag(flag))
     }
 }
 

@@ -94,10 +94,6 @@ pub(crate) struct Health {
 impl fmt::Display for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port } = self;
-        if host.contains(':') {
-            write!(f, "[{host}]:{port}")
-        } else {
-            write!(f, "{host}:{port}")
-        }
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
     }
 }

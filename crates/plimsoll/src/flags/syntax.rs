@@ -40,10 +40,7 @@ pub(crate) enum Syntax {
 impl Syntax {
     /// The error about a flag (with its dashes) that resembles none.
     pub(super) fn unknown(flag: &str) -> Self {
-        Self::UnknownFlag {
-            name: flag_name(flag).to_owned(),
-            nearest: None,
-        }
+        Self::UnknownFlag { name: flag_name(flag).to_owned(), nearest: None }
     }
 
     /// Puts clap's error about `words` into one line.
@@ -75,32 +72,18 @@ fn hint(nearest: Option<&str>) -> String {
 
 /// Whether a word that begins with a dash may be meant as a key.
 fn has_dashed_key(words: &[String]) -> bool {
-    words
-        .windows(2)
-        .any(|pair| SECRET.contains(&pair[0].as_str()) && pair[1].starts_with('-'))
+    words.windows(2).any(|pair| SECRET.contains(&pair[0].as_str()) && pair[1].starts_with('-'))
 }
 
 /// A stray word may be the second half of a key with a space in it, so it is shown only where no
 /// key is given.
 fn stray(word: &str, words: &[String]) -> Syntax {
-    let at = words
-        .iter()
-        .position(|other| other == word)
-        .unwrap_or(words.len());
+    let at = words.iter().position(|other| other == word).unwrap_or(words.len());
     let flag = words[..at].iter().rev().find_map(|word| flag_of(word));
-    let has_key = words
-        .iter()
-        .filter_map(|word| flag_of(word))
-        .any(|flag| SECRET.contains(&flag));
+    let has_key = words.iter().filter_map(|word| flag_of(word)).any(|flag| SECRET.contains(&flag));
     Syntax::StrayWord {
-        word: if has_key {
-            "a word".to_owned()
-        } else {
-            format!("{word:?}")
-        },
-        after: flag
-            .map(|flag| format!(" after {flag}"))
-            .unwrap_or_default(),
+        word: if has_key { "a word".to_owned() } else { format!("{word:?}") },
+        after: flag.map(|flag| format!(" after {flag}")).unwrap_or_default(),
     }
 }
 
@@ -121,11 +104,7 @@ fn one_line(rendered: &str) -> String {
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .flat_map(|line| {
-            line.strip_prefix("error:")
-                .unwrap_or(line)
-                .split_whitespace()
-        })
+        .flat_map(|line| line.strip_prefix("error:").unwrap_or(line).split_whitespace())
         .collect::<Vec<_>>()
         .join(" ")
 }

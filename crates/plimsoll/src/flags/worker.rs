@@ -64,10 +64,7 @@ pub(super) fn identity(base_url: &str) -> String {
 /// words of all values make one sequence, so that lists in files and variables read the same way.
 pub(super) fn prefills(values: &[String]) -> Result<Vec<(String, Option<u16>)>, WorkerError> {
     let mut workers = Vec::new();
-    let mut words = values
-        .iter()
-        .flat_map(|value| value.split_whitespace())
-        .peekable();
+    let mut words = values.iter().flat_map(|value| value.split_whitespace()).peekable();
     while let Some(word) = words.next() {
         let url = match base_url(word) {
             Err(WorkerError::NotAUrl(word)) if !word.contains("://") => {

@@ -47,22 +47,14 @@ impl<'a> Members<'a> {
     }
 
     pub(super) fn choices(&self) -> u32 {
-        let own = [self.n, self.best_of]
-            .into_iter()
-            .flatten()
-            .map(|raw| value::count(raw.get()));
-        let sampling = self
-            .sampling_params
-            .map_or(1, |raw| sampling_choices(raw.get()));
+        let own = [self.n, self.best_of].into_iter().flatten().map(|raw| value::count(raw.get()));
+        let sampling = self.sampling_params.map_or(1, |raw| sampling_choices(raw.get()));
         own.fold(sampling, u32::max)
     }
 
     pub(super) fn prompts(&self) -> Option<usize> {
         let given = [self.prompt, self.text, self.input_ids];
-        given
-            .into_iter()
-            .flatten()
-            .find_map(|raw| value::prompt_list(raw.get()))
+        given.into_iter().flatten().find_map(|raw| value::prompt_list(raw.get()))
     }
 
     /// What `stream_options.include_usage` says, and the edit that makes it true.
@@ -91,13 +83,9 @@ impl<'a> Members<'a> {
             None => edit(span.start + 1..span.start + 1, r#""include_usage":true,"#),
             Some(given) => match value::truth(given.get()) {
                 Some(true) => (Some(true), None),
-                Some(false) => (
-                    Some(false),
-                    Some(Edit {
-                        range: span_in(body, given),
-                        with: "true",
-                    }),
-                ),
+                Some(false) => {
+                    (Some(false), Some(Edit { range: span_in(body, given), with: "true" }))
+                }
                 None if given.get() == "null" => edit(span_in(body, given), "true"),
                 None => (None, None),
             },

@@ -85,16 +85,11 @@ impl RequestPeek {
     /// Where the body is not one JSON object (a byte order mark and `NaN` are not JSON).
     pub fn read(body: &[u8]) -> Result<Self, PeekError> {
         let members = Members::read(body)?;
-        let open = body
-            .iter()
-            .position(|&byte| byte == b'{')
-            .unwrap_or_default();
+        let open = body.iter().position(|&byte| byte == b'{').unwrap_or_default();
         let (include_usage, ask_usage) = members.include_usage(body, open);
         Ok(Self {
             model: members.model(),
-            stream: members
-                .stream
-                .is_some_and(|raw| value::truth(raw.get()) == Some(true)),
+            stream: members.stream.is_some_and(|raw| value::truth(raw.get()) == Some(true)),
             include_usage,
             choices: members.choices(),
             prompts: members.prompts(),

@@ -21,14 +21,8 @@ fn the_members_that_matter() {
         "\n { \"messages\":[{\"content\":\"stream\\\":true\"}], \"\\u006dodel\" :\"a\\u0062\", \
          \"stream\": true, \"x\": 123456789012345678901234567890 } ",
     );
-    assert_eq!(
-        (full.model.as_deref(), full.stream, full.open),
-        (Some("ab"), true, 2)
-    );
-    assert_eq!(
-        (full.choices, full.prompts, full.steering, full.empty),
-        (1, None, None, false)
-    );
+    assert_eq!((full.model.as_deref(), full.stream, full.open), (Some("ab"), true, 2));
+    assert_eq!((full.choices, full.prompts, full.steering, full.empty), (1, None, None, false));
     assert!(peek(" {} ").empty);
     assert!(!peek(r#"{"stream":true,"stream":false}"#).stream);
     assert_eq!(peek(r#"{"model":7}"#).model, None);
@@ -65,15 +59,9 @@ fn prompts_wherever_they_stand() {
 fn steering_fields_are_seen_through_escapes() {
     for (body, want) in [
         (r#"{"bootstrap_room":1}"#, Some("bootstrap_room")),
-        (
-            r#"{"x":0,"boot\u0073trap_host":null}"#,
-            Some("bootstrap_host"),
-        ),
+        (r#"{"x":0,"boot\u0073trap_host":null}"#, Some("bootstrap_host")),
         (r#"{"kv_transfer_params":{}}"#, Some("kv_transfer_params")),
-        (
-            r#"{"messages":[{"bootstrap_room":1}],"x":"bootstrap_room"}"#,
-            None,
-        ),
+        (r#"{"messages":[{"bootstrap_room":1}],"x":"bootstrap_room"}"#, None),
     ] {
         assert_eq!(peek(body).steering, want, "{body}");
     }
@@ -86,18 +74,12 @@ fn usage_is_asked_for_by_the_least_edit() {
             r#" {"stream":true}"#,
             Some(r#" {"stream_options":{"include_usage":true},"stream":true}"#),
         ),
-        (
-            r#"{ }"#,
-            Some(r#"{"stream_options":{"include_usage":true} }"#),
-        ),
+        (r#"{ }"#, Some(r#"{"stream_options":{"include_usage":true} }"#)),
         (
             r#"{"stream_options": null ,"a":0.70}"#,
             Some(r#"{"stream_options": {"include_usage":true} ,"a":0.70}"#),
         ),
-        (
-            r#"{"stream_options":{ }}"#,
-            Some(r#"{"stream_options":{"include_usage":true }}"#),
-        ),
+        (r#"{"stream_options":{ }}"#, Some(r#"{"stream_options":{"include_usage":true }}"#)),
         (
             r#"{"stream_options":{"x":1}}"#,
             Some(r#"{"stream_options":{"include_usage":true,"x":1}}"#),
@@ -121,16 +103,7 @@ fn usage_is_asked_for_by_the_least_edit() {
 
 #[test]
 fn what_is_no_object_is_an_error() {
-    for body in [
-        "",
-        "[]",
-        "\"x\"",
-        "{",
-        "{}x",
-        "{\"a\":NaN}",
-        "{\"a\":1,}",
-        "\u{feff}{}",
-    ] {
+    for body in ["", "[]", "\"x\"", "{", "{}x", "{\"a\":NaN}", "{\"a\":1,}", "\u{feff}{}"] {
         assert!(RequestPeek::read(body.as_bytes()).is_err(), "{body}");
     }
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
@@ -167,14 +140,8 @@ fn members(
 ) -> impl Strategy<Value = serde_json::Map<String, Value>> {
     let name = prop_oneof![
         ".{0,6}",
-        prop::sample::select(vec![
-            "stream",
-            "stream_options",
-            "include_usage",
-            "n",
-            "model"
-        ])
-        .prop_map(str::to_owned),
+        prop::sample::select(vec!["stream", "stream_options", "include_usage", "n", "model"])
+            .prop_map(str::to_owned),
     ];
     prop::collection::vec((name, value), 0..6).prop_map(|members| members.into_iter().collect())
 }

@@ -14,17 +14,8 @@ pub(super) fn truth(raw: &str) -> Option<bool> {
 
 /// A count of choices: at least 1, numbers in strings included; what is no number is 1.
 pub(super) fn count(raw: &str) -> u32 {
-    let number = raw
-        .trim_matches('"')
-        .trim()
-        .replace('_', "")
-        .parse()
-        .unwrap_or(1.0_f64);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "it saturates"
-    )]
+    let number = raw.trim_matches('"').trim().replace('_', "").parse().unwrap_or(1.0_f64);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     let whole = number.ceil() as u32;
     whole.max(1)
 }
@@ -35,9 +26,7 @@ pub(super) fn prompt_list(raw: &str) -> Option<usize> {
     if !first.starts_with(['"', '[']) {
         return None;
     }
-    serde_json::from_str::<Vec<&RawValue>>(raw)
-        .ok()
-        .map(|prompts| prompts.len())
+    serde_json::from_str::<Vec<&RawValue>>(raw).ok().map(|prompts| prompts.len())
 }
 
 #[cfg(test)]

@@ -82,10 +82,7 @@ fn native_prompts(body: &[u8]) -> Option<Vec<Native>> {
 }
 
 fn read_native(prompts: &[Native]) -> Answer {
-    let counts: Option<Vec<_>> = prompts
-        .iter()
-        .map(|prompt| prompt.meta_info.usage())
-        .collect();
+    let counts: Option<Vec<_>> = prompts.iter().map(|prompt| prompt.meta_info.usage()).collect();
     Answer {
         model: None,
         usage: counts.and_then(|counts| counts.into_iter().reduce(Usage::plus)),
@@ -124,10 +121,7 @@ impl MetaInfo {
     }
 
     pub(super) fn aborted(&self) -> bool {
-        self.finish_reason
-            .0
-            .as_ref()
-            .is_some_and(|reason| reason.kind == "abort")
+        self.finish_reason.0.as_ref().is_some_and(|reason| reason.kind == "abort")
     }
 }
 
@@ -137,11 +131,7 @@ mod tests {
     use crate::{Endpoint, Usage};
 
     fn usage(prompt: u64, completion: u64) -> Option<Usage> {
-        Some(Usage {
-            prompt: Some(prompt),
-            completion: Some(completion),
-            ..Usage::default()
-        })
+        Some(Usage { prompt: Some(prompt), completion: Some(completion), ..Usage::default() })
     }
 
     #[test]
@@ -151,55 +141,27 @@ mod tests {
             (
                 Endpoint::Chat,
                 r#"{"model":"m\u0041","choices":[{"usage":1}],"usage":{"prompt_tokens":4,"completion_tokens":2}}"#,
-                Answer {
-                    model: Some("mA".to_owned()),
-                    usage: usage(4, 2),
-                    ..none.clone()
-                },
+                Answer { model: Some("mA".to_owned()), usage: usage(4, 2), ..none.clone() },
             ),
             (
                 Endpoint::Generate,
                 r#"[{"meta_info":{"prompt_tokens":4,"completion_tokens":2}},{"meta_info":{"prompt_tokens":5,"completion_tokens":3}}]"#,
-                Answer {
-                    usage: usage(9, 5),
-                    ..none.clone()
-                },
+                Answer { usage: usage(9, 5), ..none.clone() },
             ),
             (
                 Endpoint::Generate,
                 r#"{"text":"x","meta_info":{"finish_reason":{"type":"abort"},"prompt_tokens":4,"completion_tokens":0}}"#,
-                Answer {
-                    usage: usage(4, 0),
-                    error: true,
-                    ..none.clone()
-                },
+                Answer { usage: usage(4, 0), error: true, ..none.clone() },
             ),
             (
                 Endpoint::Generate,
                 r#"{"error":{"message":"m"}}"#,
-                Answer {
-                    error: true,
-                    ..none.clone()
-                },
+                Answer { error: true, ..none.clone() },
             ),
             (Endpoint::Rerank, r#"[{"score":0.7}]"#, none.clone()),
             (Endpoint::Chat, r#"{"usage":null}"#, none.clone()),
-            (
-                Endpoint::Chat,
-                r#"{"usage":"n/a"}"#,
-                Answer {
-                    malformed: true,
-                    ..none.clone()
-                },
-            ),
-            (
-                Endpoint::Chat,
-                "<html>",
-                Answer {
-                    malformed: true,
-                    ..none.clone()
-                },
-            ),
+            (Endpoint::Chat, r#"{"usage":"n/a"}"#, Answer { malformed: true, ..none.clone() }),
+            (Endpoint::Chat, "<html>", Answer { malformed: true, ..none.clone() }),
         ] {
             assert_eq!(read_answer(endpoint, body.as_bytes()), want, "{body}");
         }

@@ -53,17 +53,11 @@ impl EventFacts {
     /// told apart by a search for the few names that matter, without parsing and allocating.
     pub(super) fn read(data: &[u8]) -> Self {
         if data.trim_ascii() == b"[DONE]" {
-            return Self {
-                terminal: true,
-                ..Self::default()
-            };
+            return Self { terminal: true, ..Self::default() };
         }
         let text = text::has_text(data);
         if !worth_parsing(data) {
-            return Self {
-                text,
-                ..Self::default()
-            };
+            return Self { text, ..Self::default() };
         }
         match serde_json::from_slice::<Members<'_>>(data) {
             Ok(members) => Self {
@@ -73,11 +67,7 @@ impl EventFacts {
                 usage: members.counts(),
                 terminal: false,
             },
-            Err(_) => Self {
-                text,
-                malformed: true,
-                ..Self::default()
-            },
+            Err(_) => Self { text, malformed: true, ..Self::default() },
         }
     }
 }
@@ -93,15 +83,8 @@ impl Members<'_> {
     }
 
     fn aborted(&self) -> bool {
-        let reasons = self
-            .choices
-            .0
-            .iter()
-            .flatten()
-            .flat_map(|choice| &choice.finish_reason.0);
-        reasons
-            .into_iter()
-            .any(|reason| reason == "abort" || reason == "error")
+        let reasons = self.choices.0.iter().flatten().flat_map(|choice| &choice.finish_reason.0);
+        reasons.into_iter().any(|reason| reason == "abort" || reason == "error")
     }
 }
 
@@ -112,12 +95,7 @@ pub fn lone_usage(data: &[u8]) -> Option<Usage> {
         return None;
     }
     let members = serde_json::from_slice::<Members<'_>>(data).ok()?;
-    members
-        .choices
-        .0
-        .as_ref()?
-        .is_empty()
-        .then(|| members.counts())?
+    members.choices.0.as_ref()?.is_empty().then(|| members.counts())?
 }
 
 fn worth_parsing(data: &[u8]) -> bool {

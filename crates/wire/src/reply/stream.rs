@@ -70,16 +70,8 @@ impl StreamReader {
 
     /// Reads the next piece of the stream and calls `on_event` for each event that ends in it.
     pub fn push(&mut self, bytes: &[u8], mut on_event: impl FnMut(EventFacts)) {
-        let Self {
-            scanner,
-            tally,
-            model,
-            has_marker: _,
-            terminal,
-            error,
-            malformed,
-            events,
-        } = self;
+        let Self { scanner, tally, model, has_marker: _, terminal, error, malformed, events } =
+            self;
         scanner.push(bytes, |event| {
             if *events == 0 {
                 *model = model_of(event.data);
@@ -111,9 +103,14 @@ impl StreamReader {
         self.model.as_deref()
     }
 
-    /// The terminal marker was seen, or streams of this endpoint have none that is known here.
+    /// Streams of this endpoint end by a terminal marker that is known here.
+    pub fn has_marker(&self) -> bool {
+        self.has_marker
+    }
+
+    /// The terminal marker was seen.
     pub fn is_terminated(&self) -> bool {
-        self.terminal || !self.has_marker
+        self.terminal
     }
 
     /// An error of the engine was seen.
@@ -144,21 +141,12 @@ impl Tally {
 
 fn read_generate(prompts: &mut BTreeMap<u64, Usage>, data: &[u8]) -> EventFacts {
     if data.trim_ascii() == b"[DONE]" {
-        return EventFacts {
-            terminal: true,
-            ..EventFacts::default()
-        };
+        return EventFacts { terminal: true, ..EventFacts::default() };
     }
     let Ok(event) = serde_json::from_slice::<GenerateMembers>(data) else {
-        return EventFacts {
-            malformed: true,
-            ..EventFacts::default()
-        };
+        return EventFacts { malformed: true, ..EventFacts::default() };
     };
-    let mut facts = EventFacts {
-        error: event.error.is_some(),
-        ..EventFacts::default()
-    };
+    let mut facts = EventFacts { error: event.error.is_some(), ..EventFacts::default() };
     let Some(meta) = event.meta_info.0 else {
         return facts;
     };
@@ -190,11 +178,7 @@ mod tests {
     }
 
     fn usage(prompt: u64, completion: u64) -> Usage {
-        Usage {
-            prompt: Some(prompt),
-            completion: Some(completion),
-            ..Usage::default()
-        }
+        Usage { prompt: Some(prompt), completion: Some(completion), ..Usage::default() }
     }
 
     #[test]
@@ -217,36 +201,19 @@ mod tests {
                 "data: {{\"index\":{index},\"text\":\"x\",\"meta_info\":{{\"finish_reason\":null,\"prompt_tokens\":{prompt},\"completion_tokens\":{completion},\"cached_tokens\":1}}}}\n\n"
             )
         };
-        let stream = [
-            event(0, 4, 1),
-            event(1, 5, 1),
-            event(1, 5, 2),
-            event(0, 4, 2),
-            event(0, 4, 2),
-        ];
+        let stream =
+            [event(0, 4, 1), event(1, 5, 1), event(1, 5, 2), event(0, 4, 2), event(0, 4, 2)];
         let (reader, texts) = read(Endpoint::Generate, &stream.concat());
-        assert_eq!(
-            reader.usage(),
-            Some(Usage {
-                cached: Some(2),
-                ..usage(9, 4)
-            })
-        );
+        assert_eq!(reader.usage(), Some(Usage { cached: Some(2), ..usage(9, 4) }));
         assert_eq!((texts, reader.is_terminated()), (4, false));
     }
 
     #[test]
     fn errors_of_the_engine_are_seen() {
         for (endpoint, data) in [
-            (
-                Endpoint::Chat,
-                r#"{"error":{"message":"no room","code":400}}"#,
-            ),
+            (Endpoint::Chat, r#"{"error":{"message":"no room","code":400}}"#),
             (Endpoint::Generate, r#"{"error":{"message":"no room"}}"#),
-            (
-                Endpoint::Generate,
-                r#"{"text":"","meta_info":{"finish_reason":{"type":"abort"}}}"#,
-            ),
+            (Endpoint::Generate, r#"{"text":"","meta_info":{"finish_reason":{"type":"abort"}}}"#),
         ] {
             let (reader, _) = read(endpoint, &format!("data: {data}\n\ndata: [DONE]\n\n"));
             assert!(reader.has_error() && reader.is_terminated(), "{data}");

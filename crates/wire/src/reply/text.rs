@@ -5,14 +5,8 @@ use memchr::{memchr, memchr2};
 use super::names;
 
 /// The members of a choice whose non-empty string is text that the model wrote.
-const TEXT_KEYS: [&[u8]; 6] = [
-    b"content",
-    b"text",
-    b"reasoning_content",
-    b"reasoning",
-    b"arguments",
-    b"name",
-];
+const TEXT_KEYS: [&[u8]; 6] =
+    [b"content", b"text", b"reasoning_content", b"reasoning", b"arguments", b"name"];
 
 /// Whether a member named in [`TEXT_KEYS`] below `choices` is a non-empty string.
 pub(super) fn has_text(data: &[u8]) -> bool {
@@ -63,15 +57,9 @@ mod tests {
     #[test]
     fn text_is_told_from_its_absence() {
         for (data, want) in [
-            (
-                r#"{"choices":[{"delta":{"reasoning_content":null,"content":"x"}}]}"#,
-                true,
-            ),
+            (r#"{"choices":[{"delta":{"reasoning_content":null,"content":"x"}}]}"#, true),
             (r#"{"choices" : [ {"delta" : {"content" : "x"}}]}"#, true),
-            (
-                r#"{"choices":[{"delta":{"reasoning_content":"hm","content":null}}]}"#,
-                true,
-            ),
+            (r#"{"choices":[{"delta":{"reasoning_content":"hm","content":null}}]}"#, true),
             (r#"{"choices":[{"delta":{"content":"\""}}]}"#, true),
             (r#"{"choices":[{"index":0,"text":" "}]}"#, true),
             (
@@ -82,18 +70,9 @@ mod tests {
                 r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":null,"arguments":"{\""}}]}}]}"#,
                 true,
             ),
-            (
-                r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
-                false,
-            ),
-            (
-                r#"{"choices":[{"delta":{"role":"content"},"finish_reason":"text"}]}"#,
-                false,
-            ),
-            (
-                r#"{"choices":[{"delta":{},"logprobs":{"content":[{"token":"x"}]}}]}"#,
-                false,
-            ),
+            (r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#, false),
+            (r#"{"choices":[{"delta":{"role":"content"},"finish_reason":"text"}]}"#, false),
+            (r#"{"choices":[{"delta":{},"logprobs":{"content":[{"token":"x"}]}}]}"#, false),
             (r#"{"model":"choices","content":"x","choices":[]}"#, false),
             (r#"{"error":{"message":"content"}}"#, false),
             (r#"{"choices":[{"delta":{"content":"#, false),

@@ -86,10 +86,7 @@ impl SseScanner {
             return 0;
         };
         let mut at = usize::from(mem::take(&mut self.after_cr) && first == b'\n');
-        let mut piece = Piece {
-            data: None,
-            start: if self.begun { 0 } else { at },
-        };
+        let mut piece = Piece { data: None, start: if self.begun { 0 } else { at } };
         while let Some(length) = memchr2(b'\n', b'\r', &bytes[at..]) {
             let line = &bytes[at..at + length];
             at += length + 1;
@@ -116,11 +113,7 @@ impl SseScanner {
     /// Ends the stream: an event that lacks only its blank line is handed out with an empty span.
     pub fn finish(&mut self, mut on_event: impl FnMut(Event<'_>)) {
         self.push(b"\n\n", |event| {
-            on_event(Event {
-                data: event.data,
-                span: 0..0,
-                continued: true,
-            });
+            on_event(Event { data: event.data, span: 0..0, continued: true });
         });
     }
 
@@ -140,19 +133,11 @@ impl SseScanner {
         let span = mem::replace(&mut piece.start, end)..end;
         let continued = mem::take(&mut self.begun);
         if let Some(data) = piece.data.take() {
-            on_event(Event {
-                data,
-                span,
-                continued,
-            });
+            on_event(Event { data, span, continued });
         } else if mem::take(&mut self.overflowing) {
             self.oversized += 1;
         } else if self.has_data {
-            on_event(Event {
-                data: &self.data,
-                span,
-                continued,
-            });
+            on_event(Event { data: &self.data, span, continued });
         }
         self.has_data = false;
         self.data.clear();
@@ -217,11 +202,7 @@ impl SseScanner {
             self.overflowing = true;
             self.has_data = false;
             self.data = Vec::new();
-            self.line = if self.line.is_empty() {
-                Vec::new()
-            } else {
-                vec![b':']
-            };
+            self.line = if self.line.is_empty() { Vec::new() } else { vec![b':'] };
         }
         self.overflowing
     }

@@ -21,11 +21,7 @@ fn cut(stream: &[u8], at: &[usize], drop: impl Fn(&[u8]) -> bool) -> Vec<u8> {
         let piece = &stream[from..to];
         let mut passed = 0;
         let unfinished = scanner.push(piece, |event| {
-            kept.append(&mut if drop(event.data) {
-                Vec::new()
-            } else {
-                held.clone()
-            });
+            kept.append(&mut if drop(event.data) { Vec::new() } else { held.clone() });
             held.clear();
             kept.extend_from_slice(&piece[passed..event.span.start]);
             if !drop(event.data) {
@@ -65,12 +61,7 @@ fn events_of_every_spelling() {
         assert_eq!(scan(&[stream]), want, "{}", stream.escape_ascii());
         for at in 0..=stream.len() {
             let (head, tail) = stream.split_at(at);
-            assert_eq!(
-                scan(&[head, tail]),
-                want,
-                "{} at {at}",
-                stream.escape_ascii()
-            );
+            assert_eq!(scan(&[head, tail]), want, "{} at {at}", stream.escape_ascii());
         }
         let bytes: Vec<_> = stream.chunks(1).collect();
         assert_eq!(scan(&bytes), want, "{} byte by byte", stream.escape_ascii());
@@ -97,11 +88,7 @@ fn spans_take_out_one_event_and_no_more() {
         let left = cut(stream, &[at], |data| data == b"drop");
         // A CRLF split between the pieces leaves its LF with the next one.
         let stray = [&want[..19], b"\n", &want[19..]].concat();
-        assert!(
-            left == want || left == stray,
-            "at {at}: {}",
-            left.escape_ascii()
-        );
+        assert!(left == want || left == stray, "at {at}: {}", left.escape_ascii());
     }
 }
 
@@ -116,16 +103,8 @@ fn an_event_over_the_limit_is_passed_over_and_counted() {
             assert!(scanner.data.len() + scanner.line.len() <= 8);
         }
         let large_seen_whole = events.first().is_some_and(|data| data == b"0123456789");
-        assert_eq!(
-            events.last().map(Vec::as_slice),
-            Some(b"b".as_slice()),
-            "pieces of {size}"
-        );
-        assert_eq!(
-            scanner.oversized(),
-            u64::from(!large_seen_whole),
-            "pieces of {size}"
-        );
+        assert_eq!(events.last().map(Vec::as_slice), Some(b"b".as_slice()), "pieces of {size}");
+        assert_eq!(scanner.oversized(), u64::from(!large_seen_whole), "pieces of {size}");
     }
 }
 

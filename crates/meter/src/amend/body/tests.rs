@@ -15,10 +15,8 @@ const DONE: &str = "data: [DONE]\n\n";
 
 /// What comes out when the stream comes in the given pieces, and the counts kept back.
 fn filter(pieces: &[&[u8]]) -> (Vec<u8>, Option<plimsoll_wire::Usage>) {
-    let frames: Vec<Result<_, Infallible>> = pieces
-        .iter()
-        .map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece))))
-        .collect();
+    let frames: Vec<Result<_, Infallible>> =
+        pieces.iter().map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece)))).collect();
     let withheld = Withheld::default();
     let stream = StreamBody::new(futures_util::stream::iter(frames));
     let mut body = pin!(AmendedBody::withholding(stream, withheld.clone()));
@@ -36,14 +34,12 @@ fn filter(pieces: &[&[u8]]) -> (Vec<u8>, Option<plimsoll_wire::Usage>) {
 #[test]
 fn a_frame_of_whole_events_passes_uncopied() {
     let frame = Bytes::from([TOKEN, TOKEN].concat());
-    let stream = StreamBody::new(futures_util::stream::iter([Ok::<_, Infallible>(
-        Frame::data(frame.clone()),
-    )]));
+    let stream = StreamBody::new(futures_util::stream::iter([Ok::<_, Infallible>(Frame::data(
+        frame.clone(),
+    ))]));
     let mut body = pin!(AmendedBody::withholding(stream, Withheld::default()));
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-    let Poll::Ready(Some(Ok(out))) = body.as_mut().poll_frame(&mut cx) else {
-        panic!("no frame")
-    };
+    let Poll::Ready(Some(Ok(out))) = body.as_mut().poll_frame(&mut cx) else { panic!("no frame") };
     let out = out.into_data().unwrap();
     assert_eq!((out.as_ptr(), out.len()), (frame.as_ptr(), frame.len()));
 }
@@ -51,25 +47,15 @@ fn a_frame_of_whole_events_passes_uncopied() {
 #[test]
 fn an_unfinished_end_is_let_out_and_an_unfinished_usage_event_is_not() {
     let (out, withheld) = filter(&[TOKEN.as_bytes(), b"data: {\"choi"]);
-    assert_eq!(
-        (out, withheld),
-        ([TOKEN, "data: {\"choi"].concat().into_bytes(), None)
-    );
+    assert_eq!((out, withheld), ([TOKEN, "data: {\"choi"].concat().into_bytes(), None));
     let (out, withheld) = filter(&[USAGE.trim_end().as_bytes()]);
     assert!(out.is_empty() && withheld.is_some());
 }
 
 #[test]
 fn an_event_over_the_limit_is_let_go() {
-    let large = format!(
-        "data: {{\"choices\":[{{\"text\":\"{}\"}}]}}\n\n",
-        "x".repeat(200_000)
-    );
-    let pieces: Vec<_> = large
-        .as_bytes()
-        .chunks(10_000)
-        .chain([USAGE.as_bytes()])
-        .collect();
+    let large = format!("data: {{\"choices\":[{{\"text\":\"{}\"}}]}}\n\n", "x".repeat(200_000));
+    let pieces: Vec<_> = large.as_bytes().chunks(10_000).chain([USAGE.as_bytes()]).collect();
     let (out, withheld) = filter(&pieces);
     assert!(out == large.as_bytes() && withheld.is_some());
 }

@@ -18,10 +18,7 @@ const POLICY: &str = "manual and bucket are not supported: choose another policy
 
 /// An error about `flag` that says where it was set.
 pub(super) fn fault(flag: &str, given: &Given, problem: impl Into<Problem>) -> UsageError {
-    UsageError::Flag {
-        place: given.place(flag),
-        problem: problem.into(),
-    }
+    UsageError::Flag { place: given.place(flag), problem: problem.into() }
 }
 
 /// Turns away the choices of the SGLang router that are not offered.
@@ -43,44 +40,26 @@ pub(super) fn choices(flags: &Flags, given: &Given) -> Result<(), UsageError> {
 /// Both addresses to listen on.
 pub(super) fn listeners(flags: &Listeners, given: &Given) -> Result<(Listen, Listen), UsageError> {
     let clients = listen("host", &flags.host, flags.port, given)?;
-    let metrics = listen(
-        "prometheus-host",
-        &flags.prometheus_host,
-        flags.prometheus_port,
-        given,
-    )?;
+    let metrics = listen("prometheus-host", &flags.prometheus_host, flags.prometheus_port, given)?;
     let everywhere = |host: &str| host.parse().is_ok_and(|host: IpAddr| host.is_unspecified());
     let overlap = clients.host.eq_ignore_ascii_case(&metrics.host)
         || everywhere(&clients.host)
         || everywhere(&metrics.host);
     if clients.port == metrics.port && clients.port != 0 && overlap {
-        return Err(fault(
-            "prometheus-port",
-            given,
-            Problem::PortClash(metrics.port),
-        ));
+        return Err(fault("prometheus-port", given, Problem::PortClash(metrics.port)));
     }
     Ok((clients, metrics))
 }
 
 fn listen(flag: &str, host: &str, port: u16, given: &Given) -> Result<Listen, UsageError> {
-    let bare = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'))
-        .unwrap_or(host);
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let is_name = |text: &str| {
-        !text.is_empty()
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
     };
     if bare.parse::<IpAddr>().is_err() && !is_name(host) {
         return Err(fault(flag, given, Problem::Host(host.to_owned())));
     }
-    Ok(Listen {
-        host: bare.to_owned(),
-        port,
-    })
+    Ok(Listen { host: bare.to_owned(), port })
 }
 
 /// A key that a header can carry.

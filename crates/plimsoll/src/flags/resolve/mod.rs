@@ -28,11 +28,7 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         request_timeout: Duration::from_secs(flags.requests.request_timeout_secs),
         shutdown_grace_period: Duration::from_secs(flags.requests.shutdown_grace_period_secs),
         health: Health {
-            endpoint: path(
-                "health-check-endpoint",
-                &health.health_check_endpoint,
-                given,
-            )?,
+            endpoint: path("health-check-endpoint", &health.health_check_endpoint, given)?,
             interval: Duration::from_secs(health.health_check_interval_secs),
             timeout: Duration::from_secs(health.health_check_timeout_secs),
             failure_threshold: health.health_failure_threshold,
@@ -41,11 +37,7 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         },
         request_id_headers: headers(&flags.requests.request_id_headers, given)?,
         api_key: key("api-key", flags.workers.api_key.as_ref(), given)?,
-        worker_api_key: key(
-            "worker-api-key",
-            flags.workers.worker_api_key.as_ref(),
-            given,
-        )?,
+        worker_api_key: key("worker-api-key", flags.workers.worker_api_key.as_ref(), given)?,
         stream_usage: flags.metering.stream_usage,
         model_label_max: flags.metering.model_label_max,
         allow_client_routing: flags.workers.allow_client_routing,

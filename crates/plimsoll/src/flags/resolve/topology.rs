@@ -24,10 +24,9 @@ pub(super) fn topology(flags: &Workers, given: &Given) -> Result<Topology, Usage
     }
     match flags {
         _ if !flags.worker_urls.is_empty() => fault("worker-urls", Problem::PlainInPd),
-        _ if flags.prefill.is_empty() => fault(
-            "pd-disaggregation",
-            Problem::MissingRole("--prefill URL [BOOTSTRAP_PORT]"),
-        ),
+        _ if flags.prefill.is_empty() => {
+            fault("pd-disaggregation", Problem::MissingRole("--prefill URL [BOOTSTRAP_PORT]"))
+        }
         _ if flags.decode.is_empty() => {
             fault("pd-disaggregation", Problem::MissingRole("--decode URL"))
         }
@@ -45,12 +44,7 @@ fn pairs(flags: &Workers, given: &Given) -> Result<Topology, UsageError> {
     let prefill = prefills(&flags.prefill).map_err(|error| fault("prefill", given, error))?;
     let decode = base_urls("decode", &flags.decode, given)?;
     let mut seen = HashSet::new();
-    once(
-        &mut seen,
-        "prefill",
-        prefill.iter().map(|(url, _)| url),
-        given,
-    )?;
+    once(&mut seen, "prefill", prefill.iter().map(|(url, _)| url), given)?;
     once(&mut seen, "decode", decode.iter(), given)?;
     Ok(Topology::Pd { prefill, decode })
 }

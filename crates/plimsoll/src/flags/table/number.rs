@@ -48,11 +48,7 @@ pub(crate) fn within<T: Number>(
 pub(crate) fn at_least<T: Number>(
     least: T,
 ) -> impl Fn(&str) -> Result<T, NumberError<T>> + Clone + Send + Sync + 'static {
-    move |text| {
-        T::read(text)
-            .filter(|number| *number >= least)
-            .ok_or(NumberError::Below { least })
-    }
+    move |text| T::read(text).filter(|number| *number >= least).ok_or(NumberError::Below { least })
 }
 
 macro_rules! whole_numbers {

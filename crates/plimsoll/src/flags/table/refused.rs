@@ -17,46 +17,23 @@ const TRACE: &str = "not built yet: leave it out; `traceparent` reaches the engi
 const REFUSED: &[(&str, &str)] = &[
     ("mcp-config-path", MCP),
     ("enable-igw", IGW),
-    (
-        "assignment-mode max-idle-secs bucket-adjust-interval-secs",
-        POLICY,
-    ),
-    (
-        "oracle-wallet-path oracle-tns-alias oracle-connect-descriptor",
-        HISTORY,
-    ),
+    ("assignment-mode max-idle-secs bucket-adjust-interval-secs", POLICY),
+    ("oracle-wallet-path oracle-tns-alias oracle-connect-descriptor", HISTORY),
     ("oracle-username oracle-password", HISTORY),
-    (
-        "oracle-pool-min oracle-pool-max oracle-pool-timeout-secs",
-        HISTORY,
-    ),
+    ("oracle-pool-min oracle-pool-max oracle-pool-timeout-secs", HISTORY),
     ("postgres-db-url postgres-pool-max", HISTORY),
     ("redis-url redis-pool-max redis-retention-days", HISTORY),
-    (
-        "jwt-issuer jwt-audience jwt-jwks-uri jwt-role-mapping",
-        CONTROL,
-    ),
-    (
-        "control-plane-api-keys control-plane-audit-enabled",
-        CONTROL,
-    ),
+    ("jwt-issuer jwt-audience jwt-jwks-uri jwt-role-mapping", CONTROL),
+    ("control-plane-api-keys control-plane-audit-enabled", CONTROL),
     ("dp-aware", RANKS),
     ("enable-trace otlp-traces-endpoint", TRACE),
-    (
-        "service-discovery service-discovery-port service-discovery-namespace",
-        KUBERNETES,
-    ),
+    ("service-discovery service-discovery-port service-discovery-namespace", KUBERNETES),
     ("selector prefill-selector decode-selector", KUBERNETES),
-    (
-        "tls-cert-path tls-key-path ca-cert-paths client-cert-path client-key-path",
-        TLS,
-    ),
+    ("tls-cert-path tls-key-path ca-cert-paths client-cert-path client-key-path", TLS),
 ];
 
 /// What to do instead of using the flag `name` (without dashes), if it is one that is turned away.
 pub(crate) fn refused(name: &str) -> Option<&'static str> {
-    let (_, instead) = REFUSED
-        .iter()
-        .find(|(names, _)| names.split(' ').any(|one| one == name))?;
+    let (_, instead) = REFUSED.iter().find(|(names, _)| names.split(' ').any(|one| one == name))?;
     Some(instead)
 }

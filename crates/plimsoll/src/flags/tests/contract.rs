@@ -40,16 +40,10 @@ fn every_flag_is_known_and_no_other() {
     let contract: Vec<_> = CONTRACT.split_whitespace().collect();
     for flag in &contract {
         let (known, refused) = (table::find(&command, flag).is_some(), table::refused(flag));
-        assert!(
-            known != refused.is_some(),
-            "--{flag}: known {known}, refused {refused:?}"
-        );
+        assert!(known != refused.is_some(), "--{flag}: known {known}, refused {refused:?}");
     }
     for flag in table::names::<table::Flags>() {
-        assert!(
-            flag == "help" || contract.contains(&flag.as_str()),
-            "--{flag}"
-        );
+        assert!(flag == "help" || contract.contains(&flag.as_str()), "--{flag}");
     }
 }
 
@@ -59,14 +53,8 @@ fn the_table_is_sound_and_each_flag_has_a_line_of_help() {
     super::super::Demo::command().debug_assert();
     super::super::Sim::command().debug_assert();
     for argument in table::Flags::command().get_arguments() {
-        let help = argument
-            .get_help()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        assert!(
-            !help.is_empty() && !help.contains('\n'),
-            "{argument}: {help:?}"
-        );
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        assert!(!help.is_empty() && !help.contains('\n'), "{argument}: {help:?}");
     }
 }
 
@@ -81,13 +69,7 @@ fn defaults() {
     assert_eq!(settings.health.endpoint, "/health");
     assert_eq!(settings.health.interval.as_secs(), 5);
     assert_eq!(settings.health.timeout.as_secs(), 5);
-    assert_eq!(
-        (
-            settings.health.failure_threshold,
-            settings.health.success_threshold
-        ),
-        (3, 1)
-    );
+    assert_eq!((settings.health.failure_threshold, settings.health.success_threshold), (3, 1));
     assert_eq!(settings.model_label_max, 100);
     assert_eq!(settings.request_id_headers[0], "x-request-id");
     assert!(settings.duration_buckets.is_none() && settings.warnings.is_empty());

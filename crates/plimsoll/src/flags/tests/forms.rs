@@ -7,10 +7,7 @@ use super::{
 
 #[test]
 fn launch_may_be_left_out_and_values_may_follow_an_equals_sign() {
-    for line in [
-        "launch --worker-urls http://w:1 --port 7",
-        "--worker-urls=http://w:1 --port=7",
-    ] {
+    for line in ["launch --worker-urls http://w:1 --port 7", "--worker-urls=http://w:1 --port=7"] {
         assert_eq!(settings(line).listen.port, 7, "{line}");
     }
 }
@@ -41,10 +38,7 @@ fn every_flag_that_has_an_effect_has_it() {
     assert!(settings.shutdown_grace_period.is_zero());
     let health = &settings.health;
     assert_eq!((health.failure_threshold, health.success_threshold), (7, 6));
-    assert_eq!(
-        (health.timeout.as_secs(), health.interval.as_secs()),
-        (5, 4)
-    );
+    assert_eq!((health.timeout.as_secs(), health.interval.as_secs()), (5, 4));
     assert!(health.endpoint == "/ping" && health.disabled);
     assert_eq!(settings.stream_usage, StreamUsage::Passthrough);
     assert_eq!(settings.model_label_max, 3);
@@ -67,41 +61,20 @@ fn flags_without_effect_yet_take_the_forms_of_the_contract() {
 
 #[test]
 fn the_small_commands() {
-    let Ok(Command::Demo(demo)) = command("demo --requests 5 --port 0", &[]) else {
-        panic!()
-    };
-    assert_eq!(
-        (demo.requests, demo.port, demo.prometheus_port),
-        (Some(5), 0, 29001)
-    );
+    let Ok(Command::Demo(demo)) = command("demo --requests 5 --port 0", &[]) else { panic!() };
+    assert_eq!((demo.requests, demo.port, demo.prometheus_port), (Some(5), 0, 29001));
     let line = "sim --role prefill --port 7 --engine vllm --model m --bootstrap-port 8998 \
                 --capacity-tokens 10 --tp 4 --token-interval-ms 0 --no-metrics --host ::1";
-    let Ok(Command::Sim(sim)) = command(line, &[]) else {
-        panic!()
-    };
+    let Ok(Command::Sim(sim)) = command(line, &[]) else { panic!() };
     assert_eq!((sim.role, sim.engine), (SimRole::Prefill, SimEngine::Vllm));
-    assert_eq!(
-        (sim.port, sim.bootstrap_port, sim.host.as_str()),
-        (7, Some(8998), "::1")
-    );
-    assert_eq!(
-        (sim.capacity_tokens, sim.tp, sim.token_interval_ms),
-        (10, 4, 0)
-    );
+    assert_eq!((sim.port, sim.bootstrap_port, sim.host.as_str()), (7, Some(8998), "::1"));
+    assert_eq!((sim.capacity_tokens, sim.tp, sim.token_interval_ms), (10, 4, 0));
     assert!(sim.no_metrics && sim.model == "m");
 }
 
 #[test]
 fn help_and_version_are_printed() {
-    for line in [
-        "--help",
-        "-h",
-        "help",
-        "launch --help",
-        "demo --help",
-        "sim -h",
-        "--version",
-    ] {
+    for line in ["--help", "-h", "help", "launch --help", "demo --help", "sim -h", "--version"] {
         match command(line, &[]) {
             Ok(Command::Print(text)) => assert!(text.contains("plimsoll"), "{line}: {text}"),
             other => panic!("{line}: {other:?}"),

@@ -32,12 +32,8 @@ fn lists_replace_lists_of_lower_layers() {
 #[test]
 fn a_switch_can_be_turned_off_by_a_higher_layer() {
     let file = Config::new("disable-health-check = true");
-    let disabled = |variables: &[&str]| {
-        settings_in(&file.after(WORKER), variables)
-            .unwrap()
-            .health
-            .disabled
-    };
+    let disabled =
+        |variables: &[&str]| settings_in(&file.after(WORKER), variables).unwrap().health.disabled;
     assert!(disabled(&[]));
     assert!(!disabled(&["PLIMSOLL_DISABLE_HEALTH_CHECK=false"]));
     assert!(disabled(&["PLIMSOLL_DISABLE_HEALTH_CHECK=1"]));
@@ -57,23 +53,10 @@ fn a_file_holds_every_kind_of_value() {
          api-key = '-abc'\n",
     );
     let settings = settings(&file.after(""));
-    let prefill = [
-        ("http://p:1", Some(8998)),
-        ("http://q:1", None),
-        ("http://r:1", None),
-    ];
+    let prefill = [("http://p:1", Some(8998)), ("http://q:1", None), ("http://r:1", None)];
     let prefill = prefill.map(|(url, port)| (url.to_owned(), port)).to_vec();
-    assert_eq!(
-        settings.topology,
-        Topology::Pd {
-            prefill,
-            decode: vec!["http://d:1".to_owned()]
-        }
-    );
-    assert_eq!(
-        (settings.listen.port, settings.max_payload_size),
-        (16, 1000)
-    );
+    assert_eq!(settings.topology, Topology::Pd { prefill, decode: vec!["http://d:1".to_owned()] });
+    assert_eq!((settings.listen.port, settings.max_payload_size), (16, 1000));
     assert_eq!(settings.duration_buckets, Some(vec![0.5, 1.0, 2.5]));
     assert_eq!(settings.api_key.unwrap().expose(), "-abc");
 }
@@ -90,13 +73,7 @@ fn the_environment_alone_is_enough() {
     let Topology::Pd { prefill, .. } = settings_in("", &variables).unwrap().topology else {
         panic!()
     };
-    assert_eq!(
-        prefill,
-        [
-            ("http://p:1".to_owned(), Some(8998)),
-            ("http://q".to_owned(), None)
-        ]
-    );
+    assert_eq!(prefill, [("http://p:1".to_owned(), Some(8998)), ("http://q".to_owned(), None)]);
 }
 
 #[test]

@@ -17,16 +17,9 @@ fn flags_are_refused_whatever_follows_them() {
         ("prefill-selector", "`kubernetes`"),
         ("ca-cert-paths", "`tls`"),
     ] {
-        for line in [
-            format!("--{flag}"),
-            format!("--{flag}=x"),
-            format!("--{flag} a=b c=d --x"),
-        ] {
+        for line in [format!("--{flag}"), format!("--{flag}=x"), format!("--{flag} a=b c=d --x")] {
             let error = error(&format!("{WORKER} {line}"));
-            assert!(
-                error.starts_with(&format!("--{flag}: ")) && error.contains(hint),
-                "{error}"
-            );
+            assert!(error.starts_with(&format!("--{flag}: ")) && error.contains(hint), "{error}");
             assert!(!error.contains("a=b"), "{error}");
         }
     }
@@ -44,14 +37,9 @@ fn values_are_refused() {
     ] {
         let error = error(&format!("{WORKER} {line}"));
         let flag = line.split(' ').next().unwrap();
-        assert!(
-            error.starts_with(&format!("{flag}: ")) && error.contains(hint),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("{flag}: ")) && error.contains(hint), "{error}");
     }
-    settings(&format!(
-        "{WORKER} --backend sglang --history-backend none --mini-lb"
-    ));
+    settings(&format!("{WORKER} --backend sglang --history-backend none --mini-lb"));
 }
 
 #[test]
@@ -59,8 +47,5 @@ fn files_and_environment_are_no_way_around() {
     let file = Config::new("port = 1\ndp-aware = true\n");
     assert!(error(&file.after(WORKER)).contains(".toml:2: dp-aware: not built yet"));
     let error = error_in(WORKER, &["PLIMSOLL_ENABLE_IGW=1"]);
-    assert!(
-        error.starts_with("PLIMSOLL_ENABLE_IGW: not supported"),
-        "{error}"
-    );
+    assert!(error.starts_with("PLIMSOLL_ENABLE_IGW: not supported"), "{error}");
 }

@@ -6,20 +6,11 @@ use super::{super::Topology, *};
 fn workers_must_fit_the_mode() {
     let (p, d) = ("--prefill http://p:1", "--decode http://d:1");
     for (line, wanted) in [
-        (
-            "--port 1".to_owned(),
-            "--worker-urls: no workers: give --worker-urls",
-        ),
+        ("--port 1".to_owned(), "--worker-urls: no workers: give --worker-urls"),
         (format!("{p} {d}"), "--prefill: needs --pd-disaggregation"),
         (d.to_owned(), "--decode: needs --pd-disaggregation"),
-        (
-            format!("--pd-disaggregation {p}"),
-            "--pd-disaggregation: needs at least one --decode",
-        ),
-        (
-            format!("--pd-disaggregation {d}"),
-            "--pd-disaggregation: needs at least one --prefill",
-        ),
+        (format!("--pd-disaggregation {p}"), "--pd-disaggregation: needs at least one --decode"),
+        (format!("--pd-disaggregation {d}"), "--pd-disaggregation: needs at least one --prefill"),
         (
             format!("--pd-disaggregation {p} {d} {WORKER}"),
             "--worker-urls: does not go with --pd-disaggregation",
@@ -55,23 +46,13 @@ fn urls_are_base_urls() {
         ("http://user:pw@w:1", "holds a user name"),
     ] {
         let error = error(&format!("--worker-urls {url}"));
-        assert!(
-            error.contains(wanted) && !error.contains("pw@"),
-            "{url}: {error}"
-        );
+        assert!(error.contains(wanted) && !error.contains("pw@"), "{url}: {error}");
     }
     let urls = "http://[::1]:8000 http://192.168.1.1:8000 http://a_b.c-d/";
     let Topology::Plain(urls) = settings(&format!("--worker-urls {urls}")).topology else {
         panic!()
     };
-    assert_eq!(
-        urls,
-        [
-            "http://[::1]:8000",
-            "http://192.168.1.1:8000",
-            "http://a_b.c-d"
-        ]
-    );
+    assert_eq!(urls, ["http://[::1]:8000", "http://192.168.1.1:8000", "http://a_b.c-d"]);
 }
 
 #[test]
@@ -84,17 +65,12 @@ fn bootstrap_ports() {
         ("http://p 1", Some(1)),
         ("http://p 65535", Some(65535)),
     ] {
-        let Topology::Pd { prefill, .. } = settings(&line(prefill)).topology else {
-            panic!()
-        };
+        let Topology::Pd { prefill, .. } = settings(&line(prefill)).topology else { panic!() };
         assert_eq!(prefill, [("http://p".to_owned(), port)]);
     }
     for prefill in ["http://p 0", "http://p 65536", "http://p x", "8998"] {
         let error = error(&line(prefill));
-        assert!(
-            error.contains("expected http://HOST[:PORT] [1..65535|none]"),
-            "{error}"
-        );
+        assert!(error.contains("expected http://HOST[:PORT] [1..65535|none]"), "{error}");
     }
 }
 
@@ -107,14 +83,9 @@ fn listeners_must_not_clash() {
         "--host :: --port 29001",
     ] {
         let error = error(&format!("{WORKER} {line}"));
-        assert!(
-            error.starts_with("--prometheus-port: 29001 is taken by --port"),
-            "{error}"
-        );
+        assert!(error.starts_with("--prometheus-port: 29001 is taken by --port"), "{error}");
     }
-    settings(&format!(
-        "{WORKER} --host 127.0.0.1 --prometheus-host 127.0.0.2 --port 29001"
-    ));
+    settings(&format!("{WORKER} --host 127.0.0.1 --prometheus-host 127.0.0.2 --port 29001"));
     settings(&format!("{WORKER} --port 0 --prometheus-port 0"));
     assert!(error(&format!("{WORKER} --host http://x")).contains("is no address"));
 }

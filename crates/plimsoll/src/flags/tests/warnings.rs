@@ -9,21 +9,14 @@ fn flags_that_never_have_an_effect_get_a_warning_each() {
     ))
     .warnings;
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    assert!(
-        warnings[0].starts_with("--model-path: has no effect"),
-        "{warnings:?}"
-    );
+    assert!(warnings[0].starts_with("--model-path: has no effect"), "{warnings:?}");
 }
 
 #[test]
 fn flags_without_effect_yet_share_one_warning() {
     let file = Config::new("usage-log = '-'");
-    let line = file.after(&format!(
-        "{WORKER} --policy least_kv --queue-size 3 --disable-retries"
-    ));
-    let warnings = settings_in(&line, &["PLIMSOLL_ENGINE=vllm"])
-        .unwrap()
-        .warnings;
+    let line = file.after(&format!("{WORKER} --policy least_kv --queue-size 3 --disable-retries"));
+    let warnings = settings_in(&line, &["PLIMSOLL_ENGINE=vllm"]).unwrap().warnings;
     assert_eq!(
         warnings,
         [

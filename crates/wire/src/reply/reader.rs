@@ -1,0 +1,158 @@
+//! A reply of either form, read piece by piece.
+
+use bytes::Bytes;
+
+use super::{EventFacts, StreamReader, read_answer};
+use crate::{Endpoint, Usage};
+
+/// How many bytes of a JSON answer are kept until its end, to be read then: 32 MiB. They are the
+/// pieces that pass, not copies.
+const MAX_ANSWER: usize = 32 << 20;
+
+/// Reads one reply. What it keeps is bounded.
+#[derive(Debug)]
+pub struct ReplyReader(Form);
+
+#[derive(Debug)]
+enum Form {
+    Stream(Box<StreamReader>),
+    Answer { endpoint: Endpoint, pieces: Vec<Bytes>, length: usize },
+    TooLarge,
+}
+
+/// What a reply states, all in all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The model it names.
+    pub model: Option<String>,
+    /// The counts stated last.
+    pub usage: Option<Usage>,
+    /// It holds an error of the engine.
+    pub error: bool,
+    /// Parts that should have held counts and could not be read.
+    pub malformed: u64,
+    /// It came to its own end: a stream to its terminal marker, if it has one.
+    pub terminated: bool,
+    /// It was too large to be read.
+    pub unreadable: bool,
+}
+
+// === impl ReplyReader ===
+
+impl ReplyReader {
+    /// A reader for a reply of `endpoint`; see [`is_event_stream`] for its form.
+    pub fn new(endpoint: Endpoint, is_stream: bool) -> Self {
+        Self(if is_stream {
+            Form::Stream(Box::new(StreamReader::new(endpoint)))
+        } else {
+            Form::Answer { endpoint, pieces: Vec::new(), length: 0 }
+        })
+    }
+
+    /// Reads the next piece and calls `on_event` for each event of a stream that ends in it.
+    pub fn push(&mut self, piece: &Bytes, on_event: impl FnMut(EventFacts)) {
+        match &mut self.0 {
+            Form::Stream(stream) => stream.push(piece, on_event),
+            Form::Answer { length, .. } if *length + piece.len() > MAX_ANSWER => {
+                self.0 = Form::TooLarge;
+            }
+            Form::Answer { pieces, length, .. } => {
+                *length += piece.len();
+                pieces.push(piece.clone());
+            }
+            Form::TooLarge => {}
+        }
+    }
+
+    /// What it states, now that nothing more comes. `whole` says whether that is its own end: an
+    /// answer that broke off is not read.
+    pub fn finish(&mut self, whole: bool, on_event: impl FnMut(EventFacts)) -> Reply {
+        match &mut self.0 {
+            Form::Stream(stream) => {
+                stream.finish(on_event);
+                Reply {
+                    model: stream.model().map(str::to_owned),
+                    usage: stream.usage(),
+                    error: stream.has_error(),
+                    malformed: stream.malformed(),
+                    terminated: stream.is_terminated() || (whole && !stream.has_marker()),
+                    unreadable: false,
+                }
+            }
+            Form::Answer { endpoint, pieces, length } if whole && *length > 0 => {
+                read(*endpoint, pieces)
+            }
+            Form::Answer { .. } => Reply { terminated: whole, ..Reply::default() },
+            Form::TooLarge => Reply { terminated: whole, unreadable: true, ..Reply::default() },
+        }
+    }
+}
+
+/// Whether a `content-type` is that of a stream of events.
+pub fn is_event_stream(content_type: &[u8]) -> bool {
+    let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+}
+
+fn read(endpoint: Endpoint, pieces: &[Bytes]) -> Reply {
+    let joined;
+    let body: &[u8] = if let [whole] = pieces {
+        whole
+    } else {
+        joined = pieces.concat();
+        &joined
+    };
+    let answer = read_answer(endpoint, body);
+    Reply {
+        model: answer.model,
+        usage: answer.usage,
+        error: answer.error,
+        malformed: u64::from(answer.malformed),
+        terminated: true,
+        unreadable: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::{MAX_ANSWER, Reply, ReplyReader, is_event_stream};
+    use crate::{Endpoint, Usage};
+
+    fn read(pieces: &[&[u8]], whole: bool) -> Reply {
+        let mut reader = ReplyReader::new(Endpoint::Chat, false);
+        for piece in pieces {
+            reader.push(&Bytes::copy_from_slice(piece), |_| {});
+        }
+        reader.finish(whole, |_| {})
+    }
+
+    #[test]
+    fn an_answer_in_pieces_is_read_at_its_end() {
+        let pieces: [&[u8]; 2] = [b"{\"usage\":{\"prompt_to", b"kens\":7}}"];
+        let usage = Some(Usage { prompt: Some(7), ..Usage::default() });
+        assert_eq!(read(&pieces, true), Reply { usage, terminated: true, ..Reply::default() });
+        assert_eq!(read(&pieces[..1], false), Reply::default());
+        assert_eq!(read(&[], true), Reply { terminated: true, ..Reply::default() });
+    }
+
+    #[test]
+    fn an_answer_over_the_limit_is_not_kept() {
+        let half = vec![b' '; MAX_ANSWER / 2 + 1];
+        assert!(read(&[&half, &half, b"{}"], true).unreadable);
+    }
+
+    #[test]
+    fn streams_are_told_by_their_type() {
+        for (content_type, want) in [
+            ("text/event-stream", true),
+            ("Text/Event-Stream ; charset=utf-8", true),
+            ("application/json", false),
+            ("text/event-streams", false),
+            ("", false),
+        ] {
+            assert_eq!(is_event_stream(content_type.as_bytes()), want, "{content_type}");
+        }
+    }
+}
