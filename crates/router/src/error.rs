@@ -1,0 +1,169 @@
+use std::time::Duration;
+
+use http::StatusCode;
+use plimsoll_wire::{PeekError, Role};
+
+/// Why a worker's leg of a request failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LegError {
+    /// No connection.
+    #[error("cannot be reached")]
+    Connect(#[source] hyper_util::client::legacy::Error),
+    /// The connection died before the answer's head.
+    #[error("closed the connection before it answered")]
+    NoHead(#[source] hyper_util::client::legacy::Error),
+    /// The connection died within the answer's body.
+    #[error("broke off its answer")]
+    BrokenOff(#[source] hyper::Error),
+    /// No byte came for too long.
+    #[error("sent nothing for {} s", .0.as_secs_f64())]
+    Idle(Duration),
+}
+
+/// Why the router answers a request itself.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RouteError {
+    /// No worker of a needed role is eligible.
+    #[error("no {0} worker is available; GET /readiness says what is missing")]
+    NoWorker(Role),
+    /// The pair's engines cannot serve this route.
+    #[error("{path} is not served by prefill/decode pairs; it needs plain workers (--worker-urls)")]
+    NotPaired {
+        /// The path asked for.
+        path: String,
+    },
+    /// A leg failed.
+    #[error("the {role} worker {worker} {source}")]
+    Leg {
+        /// Whose leg.
+        role: Role,
+        /// Its base URL.
+        worker: String,
+        /// Why.
+        source: LegError,
+    },
+    /// The prefill worker refused a request whose answer had begun.
+    #[error("the prefill worker {worker} answered {status}")]
+    PrefillStatus {
+        /// Its base URL.
+        worker: String,
+        /// What it answered.
+        status: StatusCode,
+    },
+    /// The prefill worker's own stream held an error.
+    #[error("the prefill worker {worker} reported an error")]
+    PrefillReported {
+        /// Its base URL.
+        worker: String,
+    },
+    /// The body is larger than allowed.
+    #[error("the request body is larger than {limit} bytes (--max-payload-size)")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The body broke off.
+    #[error("the request body could not be read to its end")]
+    BodyBroke,
+    /// The body is not JSON.
+    #[error("{0}")]
+    NotJson(String),
+    /// A field or header that steers the engine.
+    #[error("'{0}' is set by the router and may not come from a client (--allow-client-routing)")]
+    Steering(String),
+    /// More than one answer a prompt.
+    #[error(
+        "{0} choices were asked for, and SGLang prefill/decode pairs can give one: \
+         set n, best_of and sampling_params.n to 1, or send the request {0} times"
+    )]
+    Choices(u32),
+    /// The key is missing or wrong.
+    #[error("the API key is missing or wrong: send it as 'authorization: Bearer KEY'")]
+    Unauthorized,
+    /// No such route.
+    #[error("there is no {path} here")]
+    NotFound {
+        /// The path asked for.
+        path: String,
+    },
+    /// The metrics are elsewhere.
+    #[error("the metrics are at {0}")]
+    MetricsElsewhere(String),
+    /// The route knows another method.
+    #[error("{path} takes {allow}")]
+    Method {
+        /// The path asked for.
+        path: String,
+        /// The method that it takes.
+        allow: &'static str,
+    },
+}
+
+// === impl RouteError ===
+
+impl RouteError {
+    pub(crate) fn leg(role: Role, worker: &str, source: LegError) -> Self {
+        Self::Leg { role, worker: worker.to_owned(), source }
+    }
+
+    /// The status of the answer.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::NoWorker(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NotPaired { .. } => StatusCode::NOT_IMPLEMENTED,
+            Self::Leg { source: LegError::Idle(_), .. } => StatusCode::GATEWAY_TIMEOUT,
+            Self::Leg { .. } | Self::PrefillStatus { .. } | Self::PrefillReported { .. } => {
+                StatusCode::BAD_GATEWAY
+            }
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyBroke | Self::NotJson(_) | Self::Steering(_) | Self::Choices(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::NotFound { .. } | Self::MetricsElsewhere(_) => StatusCode::NOT_FOUND,
+            Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
+        }
+    }
+
+    /// The router refused what a better time or place might serve.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::NoWorker(_) | Self::NotPaired { .. })
+    }
+
+    /// The `code` member of the answer.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::NoWorker(_) => "no_worker_available",
+            Self::NotPaired { .. } => "not_supported",
+            Self::Leg { source: LegError::Idle(_), .. } => "upstream_timeout",
+            Self::Leg { .. } | Self::PrefillStatus { .. } | Self::PrefillReported { .. } => {
+                "upstream_error"
+            }
+            Self::TooLarge { .. } => "request_too_large",
+            Self::BodyBroke => "incomplete_body",
+            Self::NotJson(_) => "invalid_json",
+            Self::Steering(_) => "field_not_allowed",
+            Self::Choices(_) => "unsupported_value",
+            Self::Unauthorized => "invalid_api_key",
+            Self::NotFound { .. } | Self::MetricsElsewhere(_) => "not_found",
+            Self::Method { .. } => "method_not_allowed",
+        }
+    }
+
+    /// The `param` member of the answer.
+    pub(crate) fn param(&self) -> Option<&str> {
+        match self {
+            Self::Steering(field) => Some(field),
+            Self::Choices(_) => Some("n"),
+            _ => None,
+        }
+    }
+}
+
+impl From<&PeekError> for RouteError {
+    fn from(error: &PeekError) -> Self {
+        Self::NotJson(error.to_string())
+    }
+}

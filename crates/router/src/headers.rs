@@ -1,0 +1,148 @@
+//! Which headers go on, in both directions.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{self, Entry},
+};
+
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Headers that speak of one connection only (RFC 9110, section 7.6.1).
+const HOP_BY_HOP: [HeaderName; 9] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Headers of a request that are the router's own to say: it has another peer, another body, and
+/// reads the answer; and it has met the client's expectation by reading its body.
+const OWN: [HeaderName; 4] =
+    [header::HOST, header::CONTENT_LENGTH, header::ACCEPT_ENCODING, header::EXPECT];
+
+/// Headers that steer an engine, as the fields of the same meaning do.
+const STEERING_PREFIX: &str = "x-override-bootstrap-";
+const STEERING: &str = "x-data-parallel-rank";
+
+/// The first header that steers the engine.
+pub(crate) fn steering(headers: &HeaderMap) -> Option<&str> {
+    let mut names = headers.keys().map(HeaderName::as_str);
+    names.find(|name| *name == STEERING || name.starts_with(STEERING_PREFIX))
+}
+
+/// Leaves of a client's headers those that a worker is to get.
+pub(crate) fn for_worker(headers: &mut HeaderMap, authorization: Option<&HeaderValue>) {
+    remove_hop_by_hop(headers);
+    for name in OWN {
+        headers.remove(name);
+    }
+    if let Some(key) = authorization {
+        headers.insert(header::AUTHORIZATION, key.clone());
+    }
+}
+
+/// Takes the headers out that spoke of one connection, those that `connection` names included.
+pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    if headers.contains_key(header::CONNECTION) {
+        let named: Vec<_> = headers
+            .get_all(header::CONNECTION)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .filter_map(|name| HeaderName::try_from(name.trim()).ok())
+            .collect();
+        for name in named {
+            headers.remove(name);
+        }
+    }
+    for name in HOP_BY_HOP {
+        headers.remove(name);
+    }
+}
+
+/// The request's id: as the client names it in the first of `names` that it sent, else a new one.
+/// It is left in the headers as `x-request-id`.
+pub(crate) fn request_id(headers: &mut HeaderMap, names: &[HeaderName]) -> HeaderValue {
+    let given = names.iter().find_map(|name| headers.get(name)).cloned();
+    match headers.entry(REQUEST_ID) {
+        Entry::Occupied(entry) => entry.get().clone(),
+        Entry::Vacant(entry) => {
+            let id = given.unwrap_or_else(new_id);
+            entry.insert(id).clone()
+        }
+    }
+}
+
+fn new_id() -> HeaderValue {
+    let id = format!("{:032x}", fastrand::u128(..));
+    HeaderValue::from_str(&id).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, HeaderName, HeaderValue};
+
+    use super::{REQUEST_ID, for_worker, request_id, steering};
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pairs = pairs
+            .iter()
+            .map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        pairs.collect()
+    }
+
+    #[test]
+    fn what_a_worker_gets() {
+        let mut given = headers(&[
+            ("host", "router:30001"),
+            ("connection", "keep-alive, X-Mine, close"),
+            ("x-mine", "1"),
+            ("te", "trailers"),
+            ("content-length", "2"),
+            ("accept-encoding", "gzip"),
+            ("authorization", "Bearer theirs"),
+            ("traceparent", "00-1-2-01"),
+            ("x-unknown", "kept"),
+        ]);
+        let mut with_key = given.clone();
+        for_worker(&mut given, None);
+        let kept = [
+            ("authorization", "Bearer theirs"),
+            ("traceparent", "00-1-2-01"),
+            ("x-unknown", "kept"),
+        ];
+        assert_eq!(given, headers(&kept));
+        for_worker(&mut with_key, Some(&HeaderValue::from_static("Bearer ours")));
+        assert_eq!(with_key["authorization"], "Bearer ours");
+    }
+
+    #[test]
+    fn ids_are_kept_or_made() {
+        let names = [REQUEST_ID, HeaderName::from_static("x-trace-id")];
+        let mut own = headers(&[("x-request-id", "a"), ("x-trace-id", "b")]);
+        assert_eq!(request_id(&mut own, &names), "a");
+        let mut other = headers(&[("x-trace-id", "b")]);
+        assert_eq!(
+            (request_id(&mut other, &names), &other[REQUEST_ID]),
+            ("b".try_into().unwrap(), &"b".try_into().unwrap())
+        );
+        let (mut one, mut two) = (HeaderMap::new(), HeaderMap::new());
+        let (one, two) = (request_id(&mut one, &names), request_id(&mut two, &names));
+        assert!(one.len() == 32 && one != two);
+    }
+
+    #[test]
+    fn steering_headers_are_found() {
+        assert_eq!(
+            steering(&headers(&[("x-data-parallel-rank", "1")])),
+            Some("x-data-parallel-rank")
+        );
+        assert!(steering(&headers(&[("x-override-bootstrap-room", "1")])).is_some());
+        assert_eq!(steering(&headers(&[("x-override", "1")])), None);
+    }
+}

@@ -1,0 +1,91 @@
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper_util::client::legacy::ResponseFuture;
+use plimsoll_wire::Splice;
+
+use super::{LegBody, idle::Idle};
+use crate::{
+    AttemptResult, LegError, RouteError, Worker, client::Client, headers, workers::Attempt,
+};
+
+/// The wait for one worker's answer to begin. Dropping it closes the connection.
+#[derive(Debug)]
+pub(crate) struct Head {
+    response: ResponseFuture,
+    /// There until the answer begins.
+    waiting: Option<(Attempt, Idle)>,
+}
+
+// === impl Head ===
+
+impl Head {
+    /// Sends `request` to `worker`, whose bytes may be `idle_limit` apart.
+    pub(crate) fn send(
+        client: &Client,
+        worker: Arc<Worker>,
+        request: Request<Full<Splice>>,
+        idle_limit: Duration,
+    ) -> Self {
+        let waiting = (Attempt::new(worker), Idle::new(idle_limit));
+        Self { response: client.send(request), waiting: Some(waiting) }
+    }
+}
+
+impl Future for Head {
+    type Output = Result<Response<LegBody>, RouteError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { response, waiting } = self.get_mut();
+        let Some((_, idle)) = waiting else { return Poll::Pending };
+        let result = match Pin::new(response).poll(cx) {
+            Poll::Ready(result) => result.map_err(LegError::before_head),
+            Poll::Pending if idle.poll(cx).is_pending() => return Poll::Pending,
+            Poll::Pending => Err(LegError::Idle(idle.limit())),
+        };
+        let Some((mut attempt, idle)) = waiting.take() else { return Poll::Pending };
+        Poll::Ready(match result {
+            Ok(response) => {
+                if let Some(result) = result_of(response.status()) {
+                    attempt.settle(result);
+                }
+                let mut response = response.map(|body| LegBody::new(body, attempt, idle));
+                headers::remove_hop_by_hop(response.headers_mut());
+                Ok(response)
+            }
+            Err(error) => Err(attempt.fail(error)),
+        })
+    }
+}
+
+/// A status that already says how the leg ends.
+fn result_of(status: StatusCode) -> Option<AttemptResult> {
+    match status.as_u16() {
+        400..500 => Some(AttemptResult::Status4xx),
+        500.. => Some(AttemptResult::Status5xx),
+        _ => None,
+    }
+}
+
+// === impl Attempt ===
+
+impl Attempt {
+    /// The leg failed: notes the result and says whose leg it was.
+    pub(super) fn fail(&mut self, error: LegError) -> RouteError {
+        self.settle(match &error {
+            LegError::Connect(_) => AttemptResult::ConnectError,
+            LegError::NoHead(_) | LegError::BrokenOff(_) => AttemptResult::Reset,
+            LegError::Idle(_) => AttemptResult::Timeout,
+        });
+        let worker = self.worker();
+        tracing::warn!("{} worker {} {error}", worker.role(), worker.url());
+        RouteError::leg(worker.role(), worker.url(), error)
+    }
+}

@@ -1,0 +1,169 @@
+//! The leg of the prefill worker.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use http::{Response, header::CONTENT_TYPE};
+use http_body::Body;
+use plimsoll_wire::{
+    Endpoint,
+    reply::{self, ReplyReader},
+    upstream::PrefillUsageSender,
+};
+use tokio::{runtime, time};
+
+use super::{Head, LegBody};
+use crate::RouteError;
+
+/// How long a prefill worker's reply is waited for once the client has its whole answer.
+const MAX_TAIL: Duration = Duration::from_secs(2);
+
+/// Reads the prefill worker's reply to its end and makes known what it states. The client gets none
+/// of it, unless it is a failure.
+#[derive(Debug)]
+pub(crate) struct Prefill {
+    state: State,
+    endpoint: Endpoint,
+    /// There until the reply has ended.
+    usage: Option<PrefillUsageSender>,
+}
+
+#[derive(Debug)]
+enum State {
+    Head(Head),
+    Body { body: LegBody, reader: ReplyReader },
+    Over,
+}
+
+/// Why the prefill leg failed.
+#[derive(Debug)]
+pub(crate) enum PrefillFailure {
+    /// The transport, or an error within the reply.
+    Error(RouteError),
+    /// The worker answered with an error status, which is the answer if none has begun.
+    Answer(Response<LegBody>),
+}
+
+/// The prefill leg beside an answer under way.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    /// There until the reply has ended.
+    prefill: Option<Prefill>,
+    answered: bool,
+}
+
+// === impl Prefill ===
+
+impl Prefill {
+    pub(crate) fn new(head: Head, endpoint: Endpoint, usage: PrefillUsageSender) -> Self {
+        Self { state: State::Head(head), endpoint, usage: Some(usage) }
+    }
+}
+
+impl Future for Prefill {
+    type Output = Result<(), PrefillFailure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { state, endpoint, usage } = self.get_mut();
+        loop {
+            match state {
+                State::Head(head) => {
+                    let response =
+                        ready!(Pin::new(head).poll(cx)).map_err(PrefillFailure::Error)?;
+                    if !response.status().is_success() {
+                        *state = State::Over;
+                        return Poll::Ready(Err(PrefillFailure::Answer(response)));
+                    }
+                    let content_type = response.headers().get(CONTENT_TYPE);
+                    let is_stream =
+                        content_type.is_some_and(|value| reply::is_event_stream(value.as_bytes()));
+                    let reader = ReplyReader::new(*endpoint, is_stream);
+                    *state = State::Body { body: response.into_body(), reader };
+                }
+                State::Body { body, reader } => {
+                    let mut error = false;
+                    let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+                    let ended = match frame.transpose().map_err(PrefillFailure::Error)? {
+                        None => true,
+                        Some(frame) => {
+                            if let Some(data) = frame.data_ref() {
+                                reader.push(data, |facts| error |= facts.error);
+                            }
+                            body.is_end_stream()
+                        }
+                    };
+                    if error {
+                        let worker = body.worker().url().to_string();
+                        *state = State::Over;
+                        let error = RouteError::PrefillReported { worker };
+                        return Poll::Ready(Err(PrefillFailure::Error(error)));
+                    }
+                    if ended {
+                        let reply = reader.finish(true, |_| {});
+                        if let Some(usage) = usage.take() {
+                            usage.send(reply.usage);
+                        }
+                        *state = State::Over;
+                    }
+                }
+                State::Over => return Poll::Ready(Ok(())),
+            }
+        }
+    }
+}
+
+// === impl PrefillFailure ===
+
+impl PrefillFailure {
+    /// What to say of it within an answer that has begun.
+    pub(crate) fn into_error(self) -> RouteError {
+        match self {
+            Self::Error(error) => error,
+            Self::Answer(response) => RouteError::PrefillStatus {
+                worker: response.body().worker().url().to_string(),
+                status: response.status(),
+            },
+        }
+    }
+}
+
+// === impl Tail ===
+
+impl Tail {
+    pub(crate) fn new(prefill: Prefill) -> Self {
+        Self { prefill: Some(prefill), answered: false }
+    }
+
+    /// The worker has begun to answer, or has ended: it took the request.
+    pub(crate) fn has_head(&self) -> bool {
+        !self.prefill.as_ref().is_some_and(|prefill| matches!(prefill.state, State::Head(_)))
+    }
+
+    /// Ready if the leg fails; pending for good once it has ended well.
+    pub(crate) fn poll_failure(&mut self, cx: &mut Context<'_>) -> Poll<PrefillFailure> {
+        let Some(prefill) = &mut self.prefill else { return Poll::Pending };
+        let result = ready!(Pin::new(prefill).poll(cx));
+        self.prefill = None;
+        result.err().map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// The client has its whole answer.
+    pub(crate) fn set_answered(&mut self) {
+        self.answered = true;
+    }
+}
+
+impl Drop for Tail {
+    /// Leaves the leg to end by itself if the client has its answer; else it is cancelled.
+    fn drop(&mut self) {
+        if let Some(prefill) = self.prefill.take().filter(|_| self.answered) {
+            if let Ok(runtime) = runtime::Handle::try_current() {
+                runtime.spawn(time::timeout(MAX_TAIL, prefill));
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A proxy for OpenAI-format traffic to prefill/decode pairs and to plain workers.
+//!
+//! A [`Cluster`] is what is one for the whole process: the workers, what is known of them, their
+//! positions and counts. A [`Router`] is the tower service that sends requests to them; each serving
+//! thread has one with connections of its own.
+//!
+//! A request's body is read once, looked at once ([`plimsoll_wire::peek`]) and edited as bytes. Both
+//! legs of a pair are sent from the request's own future, and the answer goes to the client frame by
+//! frame as it comes: nothing is spawned for a request, nothing is buffered but its body. (One thing
+//! may outlive a request, see [`legs`].)
+
+mod about;
+mod answer;
+mod body;
+mod client;
+mod cluster;
+mod config;
+mod error;
+mod headers;
+mod legs;
+mod request;
+mod room;
+mod route;
+mod service;
+mod workers;
+
+pub use self::{
+    body::RouterBody,
+    cluster::Cluster,
+    config::{HealthConfig, RouterConfig},
+    error::{LegError, RouteError},
+    service::{Router, RouterFuture},
+    workers::{AttemptResult, Worker},
+};

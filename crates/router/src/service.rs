@@ -1,0 +1,207 @@
+use std::{
+    convert::Infallible,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, header, request};
+use http_body::Body;
+use http_body_util::Full;
+use plimsoll_wire::{Endpoint, Role, Splice, Upstream, upstream::PrefillUsage};
+use subtle::ConstantTimeEq;
+use tower_service::Service;
+
+use crate::{
+    Cluster, RouteError, RouterBody, Worker, about, answer,
+    body::RelayBody,
+    client::Client,
+    headers,
+    legs::{self, Head, pair, prefill::Prefill},
+    request::Inference,
+    route::Route,
+};
+
+/// Sends requests to the workers of a [`Cluster`]. Never fails: what goes wrong is an answer.
+///
+/// Clones share their connections, which belong to the runtime that first used them: make one for
+/// each serving thread.
+#[derive(Clone, Debug)]
+pub struct Router {
+    cluster: Arc<Cluster>,
+    client: Client,
+}
+
+/// The response future of [`Router`].
+///
+/// It is boxed: an async function has no name, and the one allocation is less than a hundredth of
+/// what a proxied request costs (`benches/README.md`).
+pub struct RouterFuture(Pin<Box<dyn Future<Output = Response<RouterBody>> + Send>>);
+
+// === impl Router ===
+
+impl Router {
+    /// A router with connections of its own.
+    pub fn new(cluster: Arc<Cluster>) -> Self {
+        let client = Client::new(cluster.config().connect_timeout);
+        Self { cluster, client }
+    }
+
+    async fn answer<B>(self, mut request: Request<B>) -> Response<RouterBody>
+    where
+        B: Body<Data = Bytes>,
+    {
+        let names = &self.cluster.config().request_id_headers;
+        let id = headers::request_id(request.headers_mut(), names);
+        let mut response = match self.route(request).await {
+            Ok(response) => response,
+            Err(error) => answer::error(&error),
+        };
+        response.headers_mut().insert(headers::REQUEST_ID, id);
+        response
+    }
+
+    async fn route<B>(&self, request: Request<B>) -> Result<Response<RouterBody>, RouteError>
+    where
+        B: Body<Data = Bytes>,
+    {
+        let config = self.cluster.config();
+        let route = Route::find(request.method(), request.uri().path(), &config.metrics_address);
+        if !route.as_ref().is_ok_and(|route| route.is_open()) {
+            authorize(request.headers(), config.authorization.as_ref())?;
+        }
+        match route? {
+            Route::Inference(endpoint) => self.infer(request, endpoint).await,
+            Route::Models => Ok(about::models(&self.cluster)),
+            Route::Liveness => Ok(answer::empty(http::StatusCode::OK)),
+            Route::Readiness => Ok(about::readiness(&self.cluster)),
+            Route::Info => {
+                about::relay(&self.cluster, request.into_parts().0, |worker, parts| {
+                    self.head(worker, parts, Splice::default())
+                })
+                .await
+            }
+            Route::HealthGenerate => {
+                about::generates(&self.cluster, request.into_parts().0, |worker, parts| {
+                    self.head(worker, parts, Splice::default())
+                })
+                .await
+            }
+        }
+    }
+
+    async fn infer<B>(
+        &self,
+        request: Request<B>,
+        endpoint: Endpoint,
+    ) -> Result<Response<RouterBody>, RouteError>
+    where
+        B: Body<Data = Bytes>,
+    {
+        if self.cluster.is_paired() && !endpoint.is_paired() {
+            return Err(RouteError::NotPaired { path: request.uri().path().to_owned() });
+        }
+        let inference = Inference::read(request, endpoint, self.cluster.config()).await?;
+        let mut upstream = Upstream { attempts: 1, ..Upstream::default() };
+        let model = inference.slot.get().and_then(|peek| peek.model.as_deref());
+        upstream.served_model = model.and_then(|model| self.cluster.served_model(model));
+        let answer = if self.cluster.is_paired() {
+            self.infer_paired(inference, &mut upstream).await
+        } else {
+            self.infer_plain(inference, &mut upstream).await
+        };
+        let mut response = answer.or_else(|error| match error {
+            RouteError::Leg { .. } => Ok(answer::error(&error)),
+            error => Err(error),
+        })?;
+        response.extensions_mut().insert(upstream);
+        Ok(response)
+    }
+
+    async fn infer_plain(
+        &self,
+        inference: Inference,
+        upstream: &mut Upstream,
+    ) -> Result<Response<RouterBody>, RouteError> {
+        let worker = self.cluster.pick(Role::Plain)?;
+        upstream.decode = Some(worker.url().clone());
+        self.head(worker, &inference.parts, inference.body).await.map(RelayBody::answer)
+    }
+
+    async fn infer_paired(
+        &self,
+        inference: Inference,
+        upstream: &mut Upstream,
+    ) -> Result<Response<RouterBody>, RouteError> {
+        let Inference { endpoint, parts, body, slot } = inference;
+        let prefill = self.cluster.pick(Role::Prefill)?;
+        let decode = self.cluster.pick(Role::Decode)?;
+        let body = match slot.get() {
+            Some(peek) => legs::with_bootstrap(body, peek, &prefill, self.cluster.rooms())?,
+            None => body,
+        };
+        upstream.prefill = Some(prefill.url().clone());
+        upstream.decode = Some(decode.url().clone());
+        let (sender, usage) = PrefillUsage::channel();
+        upstream.prefill_usage = Some(usage);
+        let prefill = Prefill::new(self.head(prefill, &parts, body.clone()), endpoint, sender);
+        pair::answer(prefill, self.head(decode, &parts, body)).await
+    }
+
+    /// Sends a request to a worker.
+    fn head(&self, worker: Arc<Worker>, parts: &request::Parts, body: Splice) -> Head {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = parts.method.clone();
+        *request.uri_mut() = uri(&worker, &parts.uri);
+        *request.headers_mut() = parts.headers.clone();
+        headers::for_worker(request.headers_mut(), self.cluster.worker_authorization());
+        Head::send(&self.client, worker, request, self.cluster.config().idle_timeout)
+    }
+}
+
+impl<B> Service<Request<B>> for Router
+where
+    B: Body<Data = Bytes> + Send + 'static,
+{
+    type Response = Response<RouterBody>;
+    type Error = Infallible;
+    type Future = RouterFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> RouterFuture {
+        RouterFuture(Box::pin(self.clone().answer(request)))
+    }
+}
+
+fn uri(worker: &Worker, asked: &Uri) -> Uri {
+    let path = asked.path_and_query().cloned();
+    worker.uri(path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/")))
+}
+
+fn authorize(headers: &HeaderMap, wanted: Option<&HeaderValue>) -> Result<(), RouteError> {
+    let Some(wanted) = wanted else { return Ok(()) };
+    let given = headers.get(header::AUTHORIZATION).map_or(&[] as &[u8], HeaderValue::as_bytes);
+    if bool::from(given.ct_eq(wanted.as_bytes())) { Ok(()) } else { Err(RouteError::Unauthorized) }
+}
+
+// === impl RouterFuture ===
+
+impl Future for RouterFuture {
+    type Output = Result<Response<RouterBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx).map(Ok)
+    }
+}
+
+impl fmt::Debug for RouterFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RouterFuture").finish_non_exhaustive()
+    }
+}

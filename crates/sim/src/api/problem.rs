@@ -1,0 +1,192 @@
+//! Errors in SGLang's shapes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use serde::Serialize;
+
+use super::Api;
+use crate::{
+    config::Role,
+    server::{body::SimBody, reply, reply::Reply},
+};
+
+/// The event a scripted fault sends.
+pub(crate) const STREAM_FAULT: &[u8] = b"data: {\"error\": {\"object\": \"error\", \"message\": \
+    \"Scripted fault\", \"type\": \"INTERNAL_SERVER_ERROR\", \"param\": null, \"code\": 500}}\n\n";
+
+/// Why a request cannot be served.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    status: StatusCode,
+    /// `type` of the flat JSON.
+    kind: &'static str,
+    message: String,
+    /// A refusal that `/generate` puts into the stream if one was asked for.
+    streamed: bool,
+}
+
+/// The flat shape of the OpenAI routes.
+#[derive(Serialize)]
+struct Flat<'a> {
+    object: &'a str,
+    message: &'a str,
+    r#type: &'a str,
+    param: Option<()>,
+    code: u16,
+}
+
+#[derive(Serialize)]
+struct Nested<T> {
+    error: T,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct NativeEvent<'a> {
+    message: &'a str,
+    r#type: &'a str,
+    code: u16,
+    retryable: bool,
+}
+
+// === impl Problem ===
+
+impl Problem {
+    /// A request SGLang's own checks refuse.
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        let (status, kind) = (StatusCode::BAD_REQUEST, "BadRequestError");
+        Self {
+            status,
+            kind,
+            message: message.into(),
+            streamed: false,
+        }
+    }
+
+    /// A request body the schema refuses.
+    pub(crate) fn schema(message: String) -> Self {
+        Self {
+            kind: "Bad Request",
+            ..Self::bad(message)
+        }
+    }
+
+    /// A prompt beyond the context.
+    pub(crate) fn too_long(tokens: usize, limit: u64) -> Self {
+        let message = format!(
+            "The input ({tokens} tokens) is longer than the model's context length ({limit} \
+             tokens)."
+        );
+        Self {
+            streamed: true,
+            ..Self::bad(message)
+        }
+    }
+
+    /// A request to one half of a pair that names no room.
+    pub(crate) fn no_room(rid: &str) -> Self {
+        Self::bad(format!(
+            "Invalid request: Disaggregated request received without bootstrap room id. \
+             req.rid='{rid}'"
+        ))
+    }
+
+    /// The other half of the pair did not come in time.
+    pub(crate) fn timed_out(role: Role, rid: &str, room: u64, after: Duration) -> Self {
+        let after = after.as_secs_f64();
+        let cause = |state| {
+            format!(
+                "KVTransferError(bootstrap_room={room}): Request {room} timed out after \
+                 {after:?}s in KVPoll.{state}"
+            )
+        };
+        let message = if role == Role::Decode {
+            let cause = cause("WaitingForInput");
+            format!(
+                "Decode transfer failed for request rank=0 decode_req.req.rid='{rid}' \
+                 decode_req.req.bootstrap_room={room} with exception {cause}"
+            )
+        } else {
+            let cause = cause("Bootstrapping");
+            format!(
+                "Prefill bootstrap failed for request rank=0 req.rid='{rid}' \
+                 req.bootstrap_room={room} with exception {cause}"
+            )
+        };
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        Self {
+            status,
+            kind: "500",
+            message,
+            streamed: true,
+        }
+    }
+
+    /// The answer instead of a JSON one.
+    pub(crate) fn reply(&self, api: Api) -> Reply {
+        let message = self.message.as_str();
+        let body = match api {
+            Api::Native => serde_json::to_vec(&Nested {
+                error: Message { message },
+            }),
+            Api::Chat | Api::Completions => serde_json::to_vec(&Flat {
+                object: "error",
+                message,
+                r#type: self.kind,
+                param: None,
+                code: self.status.as_u16(),
+            }),
+        };
+        reply::json(self.status, body.unwrap_or_default())
+    }
+
+    /// Whether `/generate` streams the refusal with status 200.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.streamed
+    }
+
+    /// A stream that holds nothing but the error.
+    pub(crate) fn stream(&self, api: Api) -> Reply {
+        let event = self.event(api);
+        reply::events(SimBody::events(|outlet| async move {
+            outlet.send(event).await;
+            outlet.send(super::run::DONE).await;
+        }))
+    }
+
+    /// The error within a stream. The OpenAI routes write it as Python's `json.dumps` does.
+    pub(crate) fn event(&self, api: Api) -> Bytes {
+        let code = self.status.as_u16();
+        if api == Api::Native {
+            let bad = self.status == StatusCode::BAD_REQUEST;
+            let r#type = if bad {
+                "invalid_request_error"
+            } else {
+                "internal_server_error"
+            };
+            let event = NativeEvent {
+                message: &self.message,
+                r#type,
+                code,
+                retryable: false,
+            };
+            return super::run::event(&Nested { error: event });
+        }
+        let kind = match self.status {
+            StatusCode::BAD_REQUEST => "BAD_REQUEST",
+            _ => "INTERNAL_SERVER_ERROR",
+        };
+        let message = serde_json::to_string(&self.message).unwrap_or_default();
+        let event = format!(
+            "data: {{\"error\": {{\"object\": \"error\", \"message\": {message}, \"type\": \
+             \"{kind}\", \"param\": null, \"code\": {code}}}}}\n\n"
+        );
+        event.into()
+    }
+}

@@ -1,0 +1,23 @@
+//! The `/metrics` page, in the order and spelling of SGLang 0.5.23 with `--enable-metrics`.
+//!
+//! Constants are there from the start, once per tensor rank. Gauges that change are absent until
+//! a rank's first batch. Counters move when a request finishes. Families no scraper of load or
+//! tokens reads are left out.
+
+mod gauges;
+mod histogram;
+mod served;
+mod text;
+
+pub(crate) use self::served::{Finished, Served};
+use self::text::Page;
+use crate::{state::Engine, sync::lock};
+
+/// Renders the page.
+pub(crate) fn page(engine: &Engine) -> String {
+    let mut page = Page::default();
+    lock(&engine.served).write(&mut page, engine);
+    gauges::constants(&mut page, engine);
+    gauges::changing(&mut page, engine);
+    page.into_text()
+}

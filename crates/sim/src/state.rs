@@ -1,0 +1,84 @@
+//! What all connections of an engine share.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU16, AtomicUsize, Ordering},
+};
+
+use tokio::sync::watch;
+
+use crate::{
+    bootstrap::{Peers, Rooms},
+    clock,
+    config::{Role, SimConfig},
+    faults::Faults,
+    metrics::Served,
+    rank::Rank,
+    seen::SeenLog,
+    totals::Totals,
+};
+
+/// SGLang's default bootstrap port.
+const BOOTSTRAP_PORT: u16 = 8998;
+
+/// A running engine's state.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) config: SimConfig,
+    pub(crate) faults: Faults,
+    pub(crate) seen: SeenLog,
+    pub(crate) totals: Arc<watch::Sender<Totals>>,
+    pub(crate) served: Mutex<Served>,
+    pub(crate) ranks: Vec<Arc<Rank>>,
+    pub(crate) rooms: Arc<Rooms>,
+    pub(crate) peers: Peers,
+    /// When the engine started, seconds since 1970.
+    pub(crate) created: u64,
+    bootstrap_port: AtomicU16,
+    next_rank: AtomicUsize,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    pub(crate) fn new(config: SimConfig) -> Self {
+        let caching = config.role != Role::Decode;
+        let rank = || Rank::new(config.capacity_tokens, config.max_running_requests, caching);
+        Self {
+            faults: Faults::default(),
+            seen: SeenLog::new(config.seen_limit),
+            totals: Arc::default(),
+            served: Mutex::default(),
+            ranks: (0..config.dp.max(1)).map(|_| Arc::new(rank())).collect(),
+            rooms: Arc::default(),
+            peers: Peers::default(),
+            created: clock::unix_seconds(),
+            bootstrap_port: AtomicU16::new(config.bootstrap_port),
+            next_rank: AtomicUsize::new(0),
+            config,
+        }
+    }
+
+    /// The rank whose turn it is, and its number.
+    pub(crate) fn pick_rank(&self) -> (usize, Arc<Rank>) {
+        let turn = self.next_rank.fetch_add(1, Ordering::Relaxed) % self.ranks.len();
+        (turn, Arc::clone(&self.ranks[turn]))
+    }
+
+    /// The bootstrap port: bound by a prefill, assumed by a decode.
+    pub(crate) fn bootstrap_port(&self) -> u16 {
+        match self.bootstrap_port.load(Ordering::Relaxed) {
+            0 => BOOTSTRAP_PORT,
+            port => port,
+        }
+    }
+
+    pub(crate) fn set_bootstrap_port(&self, port: u16) {
+        self.bootstrap_port.store(port, Ordering::Relaxed);
+    }
+
+    /// The longest prompt taken, in tokens.
+    pub(crate) fn max_prompt(&self) -> u64 {
+        u64::from(self.config.context_len).min(self.config.capacity_tokens)
+    }
+}
