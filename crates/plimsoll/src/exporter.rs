@@ -31,7 +31,7 @@ pub struct ExporterBuilder {
 /// Something that writes metrics of its own at the end of the page: whatever follows the life of a
 /// worker, which a recorder could never forget.
 pub trait PageSource: Send + Sync {
-    /// Writes whole families in the text format, each family name its own alone.
+    /// Writes whole families in the text format, with a blank line after each.
     fn write(&self, page: &mut String);
 }
 
@@ -63,11 +63,11 @@ impl Exporter {
 
     /// The page in the Prometheus text format 0.0.4, families sorted by name.
     pub fn page(&self) -> String {
-        let mut page = sorted(&self.handle.render());
+        let mut page = self.handle.render();
         for source in &*self.sources {
             source.write(&mut page);
         }
-        page
+        sorted(&page)
     }
 
     /// Takes in the histogram samples that have piled up.

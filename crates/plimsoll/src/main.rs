@@ -1,15 +1,14 @@
-//! The binary: for now it reads its flags and prints what they mean.
+//! The binary: the router, the demo and the simulated engines.
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "the assembly that uses every setting comes next")
-)]
+mod demo;
 mod flags;
 mod logs;
+mod serve;
+mod sim;
 
-use std::process::ExitCode;
+use std::{error::Error, process::ExitCode};
 
-use flags::Command;
+use self::flags::Command;
 
 fn main() -> ExitCode {
     match run() {
@@ -21,7 +20,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), Box<dyn std::error::Error>> {
+fn run() -> Result<(), Box<dyn Error>> {
     match flags::parse(std::env::args_os().skip(1), std::env::vars_os())? {
         Command::Launch(launch) => {
             let settings = flags::resolve(&launch)?;
@@ -29,10 +28,11 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
             for warning in &settings.warnings {
                 tracing::warn!("{warning}");
             }
-            println!("{settings:#?}");
+            serve::run(settings)?;
         }
+        Command::Demo(demo) => demo::run(&demo)?,
+        Command::Sim(sim) => sim::run(&sim)?,
         Command::Print(text) => print!("{text}"),
-        other => println!("{other:#?}"),
     }
     Ok(())
 }

@@ -63,6 +63,11 @@ impl Cluster {
         &self.workers
     }
 
+    /// The largest request body that is served, in bytes.
+    pub fn max_body(&self) -> u64 {
+        self.config.max_body
+    }
+
     /// The roles that a request needs: prefill and decode, or plain.
     pub fn needed_roles(&self) -> &'static [Role] {
         if self.is_paired() { &ROLES[..2] } else { &ROLES[2..] }

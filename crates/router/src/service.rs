@@ -184,11 +184,17 @@ fn uri(worker: &Worker, asked: &Uri) -> Uri {
     worker.uri(path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/")))
 }
 
+/// Compares keys in constant time; the scheme's name has no case.
 fn authorize(headers: &HeaderMap, wanted: Option<&HeaderValue>) -> Result<(), RouteError> {
     let Some(wanted) = wanted else { return Ok(()) };
     let given = headers.get(header::AUTHORIZATION).map_or(&[] as &[u8], HeaderValue::as_bytes);
-    if bool::from(given.ct_eq(wanted.as_bytes())) { Ok(()) } else { Err(RouteError::Unauthorized) }
+    let (scheme, key) = given.split_at(given.len().min(BEARER.len()));
+    let (_, wanted) = wanted.as_bytes().split_at(wanted.len().min(BEARER.len()));
+    let same = bool::from(key.ct_eq(wanted));
+    (same && scheme.eq_ignore_ascii_case(BEARER)).then_some(()).ok_or(RouteError::Unauthorized)
 }
+
+const BEARER: &[u8] = b"Bearer ";
 
 // === impl RouterFuture ===
 

@@ -3,25 +3,18 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAY: u64 = 86_400;
 
 /// Seconds since 1970, with a fraction.
 pub(crate) fn unix() -> f64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs_f64()
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// Whole seconds since 1970.
 pub(crate) fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs()
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// A `date` header: `Sun, 29 Nov 2026 15:31:34 GMT`.
@@ -57,11 +50,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
@@ -72,10 +61,7 @@ mod tests {
     #[test]
     fn dates_read_as_recorded() {
         assert_eq!(http_date(1_795_966_294), "Sun, 29 Nov 2026 15:31:34 GMT");
-        assert_eq!(
-            iso(1_795_966_338.666_524),
-            "2026-11-29T15:32:18.666524+00:00"
-        );
+        assert_eq!(iso(1_795_966_338.666_524), "2026-11-29T15:32:18.666524+00:00");
         assert_eq!(http_date(951_782_400), "Tue, 29 Feb 2000 00:00:00 GMT");
     }
 }

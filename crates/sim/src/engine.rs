@@ -41,11 +41,7 @@ impl SimEngine {
         };
         let http = server::listen(Arc::clone(&engine)).await;
         let http = http.map_err(|source| SimError::Listen { addr, source })?;
-        Ok(Self {
-            engine,
-            http,
-            bootstrap,
-        })
+        Ok(Self { engine, http, bootstrap })
     }
 
     /// Where the engine listens.
@@ -63,9 +59,7 @@ impl SimEngine {
     /// Port of the bootstrap server; only a prefill engine has one.
     #[must_use]
     pub fn bootstrap_port(&self) -> Option<u16> {
-        self.bootstrap
-            .as_ref()
-            .map(|listening| listening.addr.port())
+        self.bootstrap.as_ref().map(|listening| listening.addr.port())
     }
 
     /// The settings the engine was started with.
@@ -102,17 +96,12 @@ impl SimEngine {
     pub async fn wait_for(&self, condition: impl FnMut(&Totals) -> bool) -> Totals {
         let mut totals = self.engine.totals.subscribe();
         // The sender lives in `self`, so the wait cannot fail.
-        totals
-            .wait_for(condition)
-            .await
-            .map_or_else(|_| self.totals(), |totals| *totals)
+        totals.wait_for(condition).await.map_or_else(|_| self.totals(), |totals| *totals)
     }
 
     /// Closes the listeners and every connection, as a killed engine would, and waits for that.
     pub async fn shutdown(self) {
-        let Self {
-            http, bootstrap, ..
-        } = self;
+        let Self { http, bootstrap, .. } = self;
         http.stop().await;
         if let Some(bootstrap) = bootstrap {
             bootstrap.stop().await;

@@ -61,12 +61,7 @@ impl Fault {
     /// Strikes every inference request.
     #[must_use]
     pub fn always(action: FaultAction) -> Self {
-        Self {
-            action,
-            path: None,
-            skip: 0,
-            left: None,
-        }
+        Self { action, path: None, skip: 0, left: None }
     }
 
     /// Strikes the next inference request only.
@@ -78,36 +73,24 @@ impl Fault {
     /// Strikes requests, of any kind, whose path begins so.
     #[must_use]
     pub fn on(self, path: impl Into<String>) -> Self {
-        Self {
-            path: Some(path.into()),
-            ..self
-        }
+        Self { path: Some(path.into()), ..self }
     }
 
     /// Lets the first `count` matching requests pass.
     #[must_use]
     pub fn skip(self, count: u64) -> Self {
-        Self {
-            skip: count,
-            ..self
-        }
+        Self { skip: count, ..self }
     }
 
     /// Strikes at most `count` requests.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
-        Self {
-            left: Some(count),
-            ..self
-        }
+        Self { left: Some(count), ..self }
     }
 
     /// The action, if the request is struck; counts the request.
     fn strike(&mut self, path: &str, inference: bool) -> Option<FaultAction> {
-        let matches = self
-            .path
-            .as_ref()
-            .map_or(inference, |prefix| path.starts_with(prefix));
+        let matches = self.path.as_ref().map_or(inference, |prefix| path.starts_with(prefix));
         if !matches || self.left == Some(0) {
             return None;
         }
@@ -152,9 +135,7 @@ impl Faults {
 
     /// What strikes a request, if anything.
     pub(crate) fn take(&self, path: &str, inference: bool) -> Option<FaultAction> {
-        lock(&self.rules)
-            .iter_mut()
-            .find_map(|rule| rule.strike(path, inference))
+        lock(&self.rules).iter_mut().find_map(|rule| rule.strike(path, inference))
     }
 }
 
@@ -171,10 +152,7 @@ mod tests {
         assert_eq!(faults.take("/generate", true), Some(FaultAction::HangHead));
         assert_eq!(faults.take("/generate", true), None);
         assert_eq!(faults.take("/health", false), None);
-        assert_eq!(
-            faults.take("/metrics", false),
-            Some(FaultAction::GarbageBody)
-        );
+        assert_eq!(faults.take("/metrics", false), Some(FaultAction::GarbageBody));
         faults.clear();
         assert_eq!(faults.take("/metrics", false), None);
     }

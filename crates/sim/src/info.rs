@@ -73,9 +73,7 @@ pub(crate) fn model(engine: &Engine) -> Vec<u8> {
 /// `/v1/loads`
 pub(crate) fn loads(engine: &Engine) -> Vec<u8> {
     let ranks = engine.ranks.iter().enumerate();
-    let loads: Vec<_> = ranks
-        .map(|(at, rank)| load(engine, at, &rank.view()))
-        .collect();
+    let loads: Vec<_> = ranks.map(|(at, rank)| load(engine, at, &rank.view())).collect();
     let (now, version) = (clock::iso(clock::unix()), &engine.config.version);
     let loads = loads.join(",");
     format!(

@@ -18,11 +18,7 @@ pub(crate) async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) ->
                 }
             }
         }
-        if results.iter().all(Option::is_some) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
+        if results.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
     results.into_iter().flatten().collect()

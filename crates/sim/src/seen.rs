@@ -30,10 +30,7 @@ impl SeenRequest {
     /// The first header of a name, in any case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self
-            .headers
-            .iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name));
+        let found = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
@@ -41,16 +38,8 @@ impl SeenRequest {
         let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
         Self {
             method: parts.method.to_string(),
-            path: parts
-                .uri
-                .path_and_query()
-                .map_or("/", |path| path.as_str())
-                .to_owned(),
-            headers: parts
-                .headers
-                .iter()
-                .map(|(k, v)| (k.to_string(), text(v)))
-                .collect(),
+            path: parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
+            headers: parts.headers.iter().map(|(k, v)| (k.to_string(), text(v))).collect(),
             body,
             at: Instant::now(),
         }
@@ -69,11 +58,7 @@ pub(crate) struct SeenLog {
 
 impl SeenLog {
     pub(crate) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            kept: Mutex::default(),
-            count: watch::Sender::default(),
-        }
+        Self { limit, kept: Mutex::default(), count: watch::Sender::default() }
     }
 
     /// Remembers a request and gives its index, counted from 0.

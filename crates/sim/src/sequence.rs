@@ -78,10 +78,7 @@ impl Sequence {
             output: Vec::new(),
             text: String::new(),
             cached: 0,
-            times: Times {
-                received: clock::unix(),
-                ..Times::default()
-            },
+            times: Times { received: clock::unix(), ..Times::default() },
             dp_rank: (engine.ranks.len() > 1).then_some(turn),
             rank,
             lease: None,
@@ -178,13 +175,8 @@ impl Sequence {
         drop(waiting);
         self.prefill().await;
         let _handing_over = rank.enter(Stage::Inflight);
-        let result = HandOver {
-            cached_tokens: self.cached,
-        };
-        if timeout_at(self.deadline(), room.hand_over(result))
-            .await
-            .is_err()
-        {
+        let result = HandOver { cached_tokens: self.cached };
+        if timeout_at(self.deadline(), room.hand_over(result)).await.is_err() {
             return Err(self.timed_out());
         }
         Ok(())

@@ -25,11 +25,7 @@ const WORDS: [&str; 48] = [
 pub(crate) fn tokenize(text: &str) -> Vec<Token> {
     text.split_inclusive(char::is_whitespace)
         .flat_map(|word| word.as_bytes().chunks(4))
-        .map(|piece| {
-            piece
-                .iter()
-                .fold(0x811c_9dc5, |hash, &byte| fnv(hash, byte))
-        })
+        .map(|piece| piece.iter().fold(0x811c_9dc5, |hash, &byte| fnv(hash, byte)))
         .collect()
 }
 
@@ -57,9 +53,7 @@ impl Writer {
     /// A writer for the `sample`-th answer to `prompt`.
     pub(crate) fn new(prompt: &[Token], sample: u32) -> Self {
         let seed = prompt.iter().fold(u64::from(sample), |seed, &token| {
-            (seed ^ u64::from(token))
-                .wrapping_mul(0x0100_0000_01b3)
-                .rotate_left(17)
+            (seed ^ u64::from(token)).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
         });
         Self { seed }
     }

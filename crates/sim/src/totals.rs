@@ -46,10 +46,7 @@ impl OpenRequest {
             totals.requests += 1;
             totals.open += 1;
         });
-        Self {
-            totals,
-            verdict: Verdict::Aborted,
-        }
+        Self { totals, verdict: Verdict::Aborted }
     }
 
     pub(crate) fn finished(mut self) {

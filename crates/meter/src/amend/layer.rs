@@ -6,6 +6,7 @@ use super::Amend;
 #[derive(Clone, Debug)]
 pub struct AmendLayer {
     max_body: u64,
+    enabled: bool,
 }
 
 // === impl AmendLayer ===
@@ -14,7 +15,13 @@ impl AmendLayer {
     /// A layer that reads request bodies of up to `max_body` bytes; a larger one passes unchanged,
     /// for the service below to refuse.
     pub fn new(max_body: u64) -> Self {
-        Self { max_body }
+        Self { max_body, enabled: true }
+    }
+
+    /// Switched off, the layer passes everything.
+    #[must_use]
+    pub fn enabled(self, enabled: bool) -> Self {
+        Self { enabled, ..self }
     }
 }
 
@@ -22,6 +29,6 @@ impl<Inner> Layer<Inner> for AmendLayer {
     type Service = Amend<Inner>;
 
     fn layer(&self, inner: Inner) -> Self::Service {
-        Amend::new(inner, self.max_body)
+        Amend::new(inner, self.enabled.then_some(self.max_body))
     }
 }

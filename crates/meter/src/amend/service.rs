@@ -15,13 +15,14 @@ use super::{AmendFuture, AmendedBody, RequestBody};
 #[derive(Clone, Debug)]
 pub struct Amend<Inner> {
     inner: Inner,
-    max_body: u64,
+    /// None if it is switched off.
+    max_body: Option<u64>,
 }
 
 // === impl Amend ===
 
 impl<Inner> Amend<Inner> {
-    pub(super) fn new(inner: Inner, max_body: u64) -> Self {
+    pub(super) fn new(inner: Inner, max_body: Option<u64>) -> Self {
         Self { inner, max_body }
     }
 
@@ -56,15 +57,18 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let amendable = request.method() == Method::POST
-            && Endpoint::from_path(request.uri().path()).is_some_and(Endpoint::has_stream_options)
-            && request.body().size_hint().lower() <= self.max_body;
-        if !amendable {
+        let max_body = self.max_body.filter(|&max_body| {
+            request.method() == Method::POST
+                && Endpoint::from_path(request.uri().path())
+                    .is_some_and(Endpoint::has_stream_options)
+                && request.body().size_hint().lower() <= max_body
+        });
+        let Some(max_body) = max_body else {
             return AmendFuture::pass(&mut self.inner, request);
-        }
+        };
         // The body is read first: the service that was polled ready waits in the future.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
-        AmendFuture::collect(ready, request, self.max_body)
+        AmendFuture::collect(ready, request, max_body)
     }
 }

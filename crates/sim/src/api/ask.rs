@@ -71,10 +71,7 @@ impl Ask {
     ) -> Result<Self, Refused> {
         let value = serde_json::from_slice::<Value>(body);
         let value = value.map_err(|error| invalid::bad_json(api, body, &error));
-        let value = value.map_err(|problem| Refused {
-            problem,
-            stream: false,
-        })?;
+        let value = value.map_err(|problem| Refused { problem, stream: false })?;
         let stream = value["stream"].as_bool().unwrap_or(false);
         let parsed = Self::read(engine, api, headers, &value, stream);
         parsed.map_err(|problem| Refused { problem, stream })
@@ -89,16 +86,10 @@ impl Ask {
     ) -> Result<Self, Problem> {
         let empty = Map::new();
         let body = value.as_object().unwrap_or(&empty);
-        let sampling = if api == Api::Native {
-            &value["sampling_params"]
-        } else {
-            value
-        };
+        let sampling = if api == Api::Native { &value["sampling_params"] } else { value };
         let (prompts, is_list) = prompts(api, value)?;
         let limit = limit(engine, api, sampling)?;
-        let samples = integer(api, sampling, "n")?
-            .unwrap_or(1)
-            .clamp(1, MAX_SAMPLES) as u32;
+        let samples = integer(api, sampling, "n")?.unwrap_or(1).clamp(1, MAX_SAMPLES) as u32;
         let rooms = rooms::of_request(body, headers, prompts.len(), engine.bootstrap_port())?;
         let ends_itself = limit.is_none() && sampling["ignore_eos"] != true;
         let max_new = limit.unwrap_or(engine.config.default_max_tokens);
@@ -123,10 +114,7 @@ impl Ask {
                 meeting: meeting.clone(),
             }));
         }
-        let model = value["model"]
-            .as_str()
-            .unwrap_or(&engine.config.model)
-            .to_owned();
+        let model = value["model"].as_str().unwrap_or(&engine.config.model).to_owned();
         let options = &value["stream_options"];
         Ok(Self {
             api,
@@ -144,9 +132,7 @@ impl Ask {
 
 /// Index of the first prompt token whose log probability is told; by default none is.
 fn first_logprob(value: &Value) -> usize {
-    value["logprob_start_len"]
-        .as_u64()
-        .map_or(usize::MAX, |start| start as usize)
+    value["logprob_start_len"].as_u64().map_or(usize::MAX, |start| start as usize)
 }
 
 /// The prompts as tokens, and whether they came as a list.
@@ -176,17 +162,15 @@ fn prompts(api: Api, value: &Value) -> Result<(Vec<Vec<Token>>, bool), Problem> 
             });
             Ok((prompts.collect(), true))
         }
-        _ if api == Api::Native => Err(Problem::bad(
-            "Either text, input_ids or input_embeds should be provided.",
-        )),
+        _ if api == Api::Native => {
+            Err(Problem::bad("Either text, input_ids or input_embeds should be provided."))
+        }
         _ => Err(Problem::bad("Prompt cannot be empty")),
     }
 }
 
 fn token_ids(ids: &[Value]) -> Vec<Token> {
-    ids.iter()
-        .map(|id| id.as_u64().unwrap_or_default() as Token)
-        .collect()
+    ids.iter().map(|id| id.as_u64().unwrap_or_default() as Token).collect()
 }
 
 /// A chat as one text. Contents may be strings or lists of text parts.
@@ -198,12 +182,9 @@ fn template(messages: &[Value]) -> String {
         text.push_str("|>\n");
         match &message["content"] {
             Value::Array(parts) => {
-                parts
-                    .iter()
-                    .filter_map(|part| part["text"].as_str())
-                    .for_each(|part| {
-                        text.push_str(part);
-                    });
+                parts.iter().filter_map(|part| part["text"].as_str()).for_each(|part| {
+                    text.push_str(part);
+                });
             }
             content => text.push_str(content.as_str().unwrap_or_default()),
         }
@@ -225,9 +206,7 @@ fn limit(engine: &Engine, api: Api, sampling: &Value) -> Result<Option<u32>, Pro
     let context = i64::from(engine.config.context_len);
     match limit {
         Some(limit) if limit < 0 => {
-            return Err(Problem::bad(format!(
-                "max_new_tokens must be at least 0, got {limit}."
-            )));
+            return Err(Problem::bad(format!("max_new_tokens must be at least 0, got {limit}.")));
         }
         Some(limit) if limit > context && api != Api::Native => {
             return Err(Problem::bad(format!(
@@ -237,10 +216,7 @@ fn limit(engine: &Engine, api: Api, sampling: &Value) -> Result<Option<u32>, Pro
         }
         _ => {}
     }
-    if let Some(temperature) = sampling["temperature"]
-        .as_f64()
-        .filter(|value| *value < 0.0)
-    {
+    if let Some(temperature) = sampling["temperature"].as_f64().filter(|value| *value < 0.0) {
         return Err(Problem::bad(format!(
             "temperature must be a non-negative finite number, got {temperature:?}."
         )));
@@ -252,9 +228,7 @@ fn integer(api: Api, value: &Value, field: &str) -> Result<Option<i64>, Problem>
     match &value[field] {
         Value::Null => Ok(None),
         found => {
-            let number = found
-                .as_i64()
-                .ok_or_else(|| invalid::not_an_integer(api, field, found));
+            let number = found.as_i64().ok_or_else(|| invalid::not_an_integer(api, field, found));
             number.map(Some)
         }
     }

@@ -72,24 +72,18 @@ struct Delta<'a> {
 
 impl Dialect for Chat {
     fn whole(&self, answer: &Answer, sequences: &[Sequence]) -> Vec<u8> {
-        let Finish {
+        let Finish { finish_reason, matched_stop } = Finish::of(answer.ask.ends_itself);
+        let choices = sequences.iter().enumerate().map(|(index, sequence)| Choice {
+            index,
+            message: Message {
+                role: "assistant",
+                content: &sequence.text,
+                reasoning_content: None,
+            },
+            logprobs: None,
             finish_reason,
             matched_stop,
-        } = Finish::of(answer.ask.ends_itself);
-        let choices = sequences
-            .iter()
-            .enumerate()
-            .map(|(index, sequence)| Choice {
-                index,
-                message: Message {
-                    role: "assistant",
-                    content: &sequence.text,
-                    reasoning_content: None,
-                },
-                logprobs: None,
-                finish_reason,
-                matched_stop,
-            });
+        });
         let whole = Whole {
             id: &sequences[0].task.rid,
             object: "chat.completion",
@@ -103,31 +97,16 @@ impl Dialect for Chat {
     }
 
     fn opening(&self, answer: &Answer, index: usize, sequence: &Sequence) -> Option<Bytes> {
-        let delta = Delta {
-            role: Some("assistant"),
-            content: Some(""),
-            ..Delta::default()
-        };
+        let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
         let choice = choice(index, delta, Finish::NONE);
         Some(chunk(answer, sequence, &[choice], None))
     }
 
     fn piece(&self, answer: &Answer, index: usize, sequence: &Sequence, text: &str) -> Bytes {
-        let delta = Delta {
-            content: Some(text),
-            ..Delta::default()
-        };
+        let delta = Delta { content: Some(text), ..Delta::default() };
         let cache_report = answer.engine.config.cache_report;
-        let usage = answer
-            .ask
-            .continuous_usage
-            .then(|| Usage::so_far(sequence, cache_report));
-        chunk(
-            answer,
-            sequence,
-            &[choice(index, delta, Finish::NONE)],
-            usage,
-        )
+        let usage = answer.ask.continuous_usage.then(|| Usage::so_far(sequence, cache_report));
+        chunk(answer, sequence, &[choice(index, delta, Finish::NONE)], usage)
     }
 
     /// SGLang closes every choice under the id of one of them.
@@ -144,17 +123,8 @@ impl Dialect for Chat {
 }
 
 fn choice(index: usize, delta: Delta<'_>, finish: Finish) -> ChunkChoice<'_> {
-    let Finish {
-        finish_reason,
-        matched_stop,
-    } = finish;
-    ChunkChoice {
-        index,
-        delta,
-        logprobs: None,
-        finish_reason,
-        matched_stop,
-    }
+    let Finish { finish_reason, matched_stop } = finish;
+    ChunkChoice { index, delta, logprobs: None, finish_reason, matched_stop }
 }
 
 fn chunk(

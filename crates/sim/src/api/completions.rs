@@ -54,9 +54,7 @@ impl Dialect for Completions {
             object: "text_completion",
             created: answer.created,
             model: &answer.ask.model,
-            choices: choices
-                .map(|(at, sequence)| choice(at, &sequence.text, finish))
-                .collect(),
+            choices: choices.map(|(at, sequence)| choice(at, &sequence.text, finish)).collect(),
             usage: Usage::of(sequences, answer.engine.config.cache_report),
             metadata: Metadata::of(&sequences[0]),
         };
@@ -69,16 +67,10 @@ impl Dialect for Completions {
 
     fn piece(&self, answer: &Answer, index: usize, sequence: &Sequence, text: &str) -> Bytes {
         let ended = sequence.is_done();
-        let finish = if ended {
-            Finish::of(answer.ask.ends_itself)
-        } else {
-            Finish::NONE
-        };
+        let finish = if ended { Finish::of(answer.ask.ends_itself) } else { Finish::NONE };
         let cache_report = answer.engine.config.cache_report;
-        let usage = answer
-            .ask
-            .continuous_usage
-            .then(|| Usage::so_far(sequence, cache_report).short());
+        let usage =
+            answer.ask.continuous_usage.then(|| Usage::so_far(sequence, cache_report).short());
         chunk(answer, sequence, &[choice(index, text, finish)], usage)
     }
 
@@ -93,17 +85,8 @@ impl Dialect for Completions {
 }
 
 fn choice(index: usize, text: &str, finish: Finish) -> Choice<'_> {
-    let Finish {
-        finish_reason,
-        matched_stop,
-    } = finish;
-    Choice {
-        index,
-        text,
-        logprobs: None,
-        finish_reason,
-        matched_stop,
-    }
+    let Finish { finish_reason, matched_stop } = finish;
+    Choice { index, text, logprobs: None, finish_reason, matched_stop }
 }
 
 fn chunk(

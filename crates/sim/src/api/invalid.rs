@@ -12,14 +12,8 @@ pub(super) fn bad_json(api: Api, body: &[u8], error: &serde_json::Error) -> Prob
         (body.len(), "unexpected end of data")
     } else {
         let lines = body.split_inclusive(|&byte| byte == b'\n');
-        let before: usize = lines
-            .take(error.line().saturating_sub(1))
-            .map(<[u8]>::len)
-            .sum();
-        (
-            before + error.column().saturating_sub(1),
-            "unexpected character",
-        )
+        let before: usize = lines.take(error.line().saturating_sub(1)).map(<[u8]>::len).sum();
+        (before + error.column().saturating_sub(1), "unexpected character")
     };
     refuse(
         api,
@@ -34,9 +28,7 @@ pub(super) fn bad_json(api: Api, body: &[u8], error: &serde_json::Error) -> Prob
 pub(super) fn missing(api: Api, field: &str, input: &Value) -> Problem {
     let mut input = input.clone();
     if let (Api::Chat, Value::Object(members)) = (api, &mut input) {
-        members
-            .entry("tool_choice")
-            .or_insert_with(|| "none".into());
+        members.entry("tool_choice").or_insert_with(|| "none".into());
     }
     let input = python(&input);
     refuse(
@@ -51,10 +43,7 @@ pub(super) fn missing(api: Api, field: &str, input: &Value) -> Problem {
 /// A field that must be an integer is not.
 pub(super) fn not_an_integer(api: Api, field: &str, input: &Value) -> Problem {
     let (kind, reason) = match input {
-        Value::String(_) => (
-            "int_parsing",
-            "integer, unable to parse string as an integer",
-        ),
+        Value::String(_) => ("int_parsing", "integer, unable to parse string as an integer"),
         _ => ("int_type", "integer"),
     };
     let input = python(input);
@@ -88,18 +77,10 @@ fn python(value: &Value) -> String {
         Value::Bool(false) => "False".to_owned(),
         Value::Number(number) => number.to_string(),
         Value::String(text) => {
-            format!(
-                "'{}'",
-                text.replace('\\', "\\\\")
-                    .replace('\'', "\\'")
-                    .replace('\n', "\\n")
-            )
+            format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
         }
         Value::Array(items) => {
-            format!(
-                "[{}]",
-                items.iter().map(python).collect::<Vec<_>>().join(", ")
-            )
+            format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", "))
         }
         Value::Object(members) => {
             let mut text = String::from("{");

@@ -103,10 +103,7 @@ struct Ended {
 
 impl Dialect for Native {
     fn whole(&self, answer: &Answer, sequences: &[Sequence]) -> Vec<u8> {
-        let items: Vec<_> = sequences
-            .iter()
-            .map(|sequence| item(answer, sequence))
-            .collect();
+        let items: Vec<_> = sequences.iter().map(|sequence| item(answer, sequence)).collect();
         let bytes = match items.as_slice() {
             [item] if !answer.ask.is_list => serde_json::to_vec(item),
             items => serde_json::to_vec(items),
@@ -120,10 +117,7 @@ impl Dialect for Native {
 
     fn piece(&self, answer: &Answer, index: usize, sequence: &Sequence, _: &str) -> Bytes {
         let index = answer.ask.is_list.then_some(index);
-        event(&Item {
-            index,
-            ..item(answer, sequence)
-        })
+        event(&Item { index, ..item(answer, sequence) })
     }
 
     fn closing(&self, _: &Answer, _: usize, _: &[Sequence]) -> Option<Bytes> {
@@ -145,13 +139,7 @@ fn item<'a>(answer: &Answer, sequence: &'a Sequence) -> Item<'a> {
 }
 
 fn meta<'a>(answer: &Answer, sequence: &'a Sequence) -> Meta<'a> {
-    let Sequence {
-        task,
-        output,
-        cached,
-        times,
-        ..
-    } = sequence;
+    let Sequence { task, output, cached, times, .. } = sequence;
     let role = answer.engine.config.role;
     let (ended, prefills) = (sequence.is_done(), role != Role::Decode);
     let first_or_last = ended || output.len() == 1;
@@ -161,25 +149,17 @@ fn meta<'a>(answer: &Answer, sequence: &'a Sequence) -> Meta<'a> {
         prompt_tokens: task.prompt.len(),
         weight_version: "default",
         num_retractions: 0,
-        prefill: prefills.then_some(PrefillTimes {
-            storage_prefetch_wait: 0.0,
-            storage_staging_wait: 0.0,
-        }),
+        prefill: prefills
+            .then_some(PrefillTimes { storage_prefetch_wait: 0.0, storage_staging_wait: 0.0 }),
         forward_entry_time: times.forward,
         prefill_finished_time: prefills.then_some(times.prefilled),
         queue_time: times.forward - times.received,
-        logprobs: answer
-            .ask
-            .logprobs
-            .map(|start| logprobs(role, start, sequence)),
+        logprobs: answer.ask.logprobs.map(|start| logprobs(role, start, sequence)),
         reasoning_tokens: 0,
         completion_tokens: output.len(),
         cached_tokens: *cached,
         weight_versions: ended.then(|| WeightVersion::all(sequence)),
-        cached_tokens_details: (*cached > 0).then_some(CachedDetails {
-            device: *cached,
-            host: 0,
-        }),
+        cached_tokens_details: (*cached > 0).then_some(CachedDetails { device: *cached, host: 0 }),
         dp_rank: sequence.dp_rank,
         ended: ended.then(|| end(sequence)),
         response_sent_to_client_ts: first_or_last.then(clock::unix),
@@ -191,9 +171,7 @@ fn finish(answer: &Answer, sequence: &Sequence) -> Finish {
     match answer.engine.config.role {
         Role::Prefill => Finish::Length { length: 0 },
         _ if answer.ask.ends_itself => Finish::Stop { matched: EOS },
-        _ => Finish::Length {
-            length: sequence.output.len(),
-        },
+        _ => Finish::Length { length: sequence.output.len() },
     }
 }
 

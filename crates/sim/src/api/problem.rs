@@ -61,20 +61,12 @@ impl Problem {
     /// A request SGLang's own checks refuse.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         let (status, kind) = (StatusCode::BAD_REQUEST, "BadRequestError");
-        Self {
-            status,
-            kind,
-            message: message.into(),
-            streamed: false,
-        }
+        Self { status, kind, message: message.into(), streamed: false }
     }
 
     /// A request body the schema refuses.
     pub(crate) fn schema(message: String) -> Self {
-        Self {
-            kind: "Bad Request",
-            ..Self::bad(message)
-        }
+        Self { kind: "Bad Request", ..Self::bad(message) }
     }
 
     /// A prompt beyond the context.
@@ -83,10 +75,7 @@ impl Problem {
             "The input ({tokens} tokens) is longer than the model's context length ({limit} \
              tokens)."
         );
-        Self {
-            streamed: true,
-            ..Self::bad(message)
-        }
+        Self { streamed: true, ..Self::bad(message) }
     }
 
     /// A request to one half of a pair that names no room.
@@ -120,21 +109,14 @@ impl Problem {
             )
         };
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        Self {
-            status,
-            kind: "500",
-            message,
-            streamed: true,
-        }
+        Self { status, kind: "500", message, streamed: true }
     }
 
     /// The answer instead of a JSON one.
     pub(crate) fn reply(&self, api: Api) -> Reply {
         let message = self.message.as_str();
         let body = match api {
-            Api::Native => serde_json::to_vec(&Nested {
-                error: Message { message },
-            }),
+            Api::Native => serde_json::to_vec(&Nested { error: Message { message } }),
             Api::Chat | Api::Completions => serde_json::to_vec(&Flat {
                 object: "error",
                 message,
@@ -165,17 +147,8 @@ impl Problem {
         let code = self.status.as_u16();
         if api == Api::Native {
             let bad = self.status == StatusCode::BAD_REQUEST;
-            let r#type = if bad {
-                "invalid_request_error"
-            } else {
-                "internal_server_error"
-            };
-            let event = NativeEvent {
-                message: &self.message,
-                r#type,
-                code,
-                retryable: false,
-            };
+            let r#type = if bad { "invalid_request_error" } else { "internal_server_error" };
+            let event = NativeEvent { message: &self.message, r#type, code, retryable: false };
             return super::run::event(&Nested { error: event });
         }
         let kind = match self.status {

@@ -50,12 +50,8 @@ pub(super) fn of_request(
 ) -> Result<Option<Vec<Room>>, Problem> {
     let field = |name: &str| {
         let header = headers.get(format!("x-override-bootstrap-{name}"));
-        let header = header
-            .and_then(|value| value.to_str().ok())
-            .map(Value::from);
-        header
-            .or_else(|| body.get(&format!("bootstrap_{name}")).cloned())
-            .unwrap_or_default()
+        let header = header.and_then(|value| value.to_str().ok()).map(Value::from);
+        header.or_else(|| body.get(&format!("bootstrap_{name}")).cloned()).unwrap_or_default()
     };
     let (host, port, room) = (field("host"), field("port"), field("room"));
     if room.is_null() || host.is_null() {
@@ -70,20 +66,12 @@ pub(super) fn of_request(
     }
     let rooms = (0..prompts).map(|at| {
         let port = item(&port, at);
-        let port = if port.is_null() {
-            Some(default_port.into())
-        } else {
-            number(port)
-        };
+        let port = if port.is_null() { Some(default_port.into()) } else { number(port) };
         let id = number(item(&room, at))?;
         Some(Room {
             host: item(&host, at).as_str()?.to_owned(),
             port: port?.try_into().ok()?,
-            id: if room.is_array() {
-                id
-            } else {
-                id.wrapping_add(at as u64)
-            },
+            id: if room.is_array() { id } else { id.wrapping_add(at as u64) },
         })
     });
     Ok(rooms.collect())
@@ -108,12 +96,7 @@ mod tests {
     }
 
     fn ids(body: Value, prompts: usize) -> Vec<u64> {
-        rooms(body, prompts)
-            .unwrap()
-            .unwrap()
-            .iter()
-            .map(|room| room.id)
-            .collect()
+        rooms(body, prompts).unwrap().unwrap().iter().map(|room| room.id).collect()
     }
 
     #[test]
@@ -139,13 +122,6 @@ mod tests {
         headers.insert("x-override-bootstrap-port", "9".parse().unwrap());
         headers.insert("x-override-bootstrap-room", "11".parse().unwrap());
         let rooms = of_request(&Map::new(), &headers, 1, 8998).unwrap().unwrap();
-        assert_eq!(
-            rooms,
-            [Room {
-                host: "h".to_owned(),
-                port: 9,
-                id: 11
-            }]
-        );
+        assert_eq!(rooms, [Room { host: "h".to_owned(), port: 9, id: 11 }]);
     }
 }

@@ -94,18 +94,13 @@ pub(super) fn stream(
 ) -> Reply {
     let (answer, sequences) = begin(engine, ask);
     reply::events(SimBody::events(move |outlet| async move {
-        let ended = join_all(
-            sequences
-                .into_iter()
-                .enumerate()
-                .map(|(index, mut sequence)| {
-                    let (outlet, answer) = (&outlet, &answer);
-                    async move {
-                        let result = one(outlet, dialect, answer, index, &mut sequence).await;
-                        (sequence, result)
-                    }
-                }),
-        );
+        let ended = join_all(sequences.into_iter().enumerate().map(|(index, mut sequence)| {
+            let (outlet, answer) = (&outlet, &answer);
+            async move {
+                let result = one(outlet, dialect, answer, index, &mut sequence).await;
+                (sequence, result)
+            }
+        }));
         let (sequences, results): (Vec<_>, Vec<_>) = ended.await.into_iter().unzip();
         let problem = results.into_iter().find_map(Result::err);
         if let Some(problem) = &problem {
@@ -143,28 +138,18 @@ async fn one(
     }
     if sequence.is_done() {
         sequence.step().await;
-        outlet
-            .send(dialect.piece(answer, index, sequence, ""))
-            .await;
+        outlet.send(dialect.piece(answer, index, sequence, "")).await;
     }
     while let Some(text) = sequence.step().await {
-        outlet
-            .send(dialect.piece(answer, index, sequence, text))
-            .await;
+        outlet.send(dialect.piece(answer, index, sequence, text)).await;
     }
     Ok(())
 }
 
 fn begin(engine: &Arc<Engine>, mut ask: Ask) -> (Answer, Vec<Sequence>) {
     let tasks = std::mem::take(&mut ask.tasks);
-    let sequences = tasks
-        .into_iter()
-        .map(|task| Sequence::new(Arc::clone(engine), task));
+    let sequences = tasks.into_iter().map(|task| Sequence::new(Arc::clone(engine), task));
     let sequences = sequences.collect();
-    let answer = Answer {
-        engine: Arc::clone(engine),
-        ask,
-        created: clock::unix_seconds(),
-    };
+    let answer = Answer { engine: Arc::clone(engine), ask, created: clock::unix_seconds() };
     (answer, sequences)
 }

@@ -89,23 +89,14 @@ pub(super) struct Finish {
 
 impl Finish {
     /// Not yet.
-    pub(super) const NONE: Self = Self {
-        finish_reason: None,
-        matched_stop: None,
-    };
+    pub(super) const NONE: Self = Self { finish_reason: None, matched_stop: None };
 
     /// By itself, or at the client's limit.
     pub(super) fn of(ends_itself: bool) -> Self {
         if ends_itself {
-            Self {
-                finish_reason: Some("stop"),
-                matched_stop: Some(EOS),
-            }
+            Self { finish_reason: Some("stop"), matched_stop: Some(EOS) }
         } else {
-            Self {
-                finish_reason: Some("length"),
-                matched_stop: None,
-            }
+            Self { finish_reason: Some("length"), matched_stop: None }
         }
     }
 }
@@ -130,11 +121,7 @@ pub(super) struct WeightVersion {
 impl WeightVersion {
     /// All tokens of a sequence, by the only version there is.
     pub(super) fn all(sequence: &Sequence) -> [Self; 1] {
-        [Self {
-            version: "default",
-            start: 0,
-            end: sequence.output.len() as u64,
-        }]
+        [Self { version: "default", start: 0, end: sequence.output.len() as u64 }]
     }
 }
 
@@ -143,9 +130,6 @@ impl WeightVersion {
 impl Metadata {
     /// Metadata of an answer, taken from its first sequence.
     pub(super) fn of(sequence: &Sequence) -> Self {
-        Self {
-            weight_version: "default",
-            weight_versions: WeightVersion::all(sequence),
-        }
+        Self { weight_version: "default", weight_versions: WeightVersion::all(sequence) }
     }
 }

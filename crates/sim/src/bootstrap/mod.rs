@@ -61,11 +61,7 @@ impl Rooms {
         let mut open = lock(&self.open);
         let entry = open.entry(id).or_default();
         entry.guests += 1;
-        Room {
-            rooms: Arc::clone(self),
-            id,
-            state: entry.state.clone(),
-        }
+        Room { rooms: Arc::clone(self), id, state: entry.state.clone() }
     }
 }
 
@@ -79,8 +75,7 @@ impl Room {
 
     /// Prefill: hands over the result and waits until decode has it.
     pub(crate) async fn hand_over(&self, result: HandOver) {
-        self.state
-            .send_modify(|state| state.hand_over = Some(result));
+        self.state.send_modify(|state| state.hand_over = Some(result));
         self.wait(|state| state.fetched).await;
     }
 
@@ -147,10 +142,6 @@ mod tests {
         let (prefill, decode) = (rooms.enter(7), rooms.enter(7));
         let second = std::time::Duration::from_secs(1);
         assert!(tokio::time::timeout(second, decode.fetch()).await.is_err());
-        assert!(
-            tokio::time::timeout(second, prefill.decode_came())
-                .await
-                .is_err()
-        );
+        assert!(tokio::time::timeout(second, prefill.decode_came()).await.is_err());
     }
 }

@@ -34,15 +34,9 @@ async fn answer(
     if path == "/health" {
         return Ok(reply(StatusCode::OK, "text/plain; charset=utf-8", "OK"));
     }
-    let room = path
-        .strip_prefix("/sim/rooms/")
-        .and_then(|room| room.parse().ok());
+    let room = path.strip_prefix("/sim/rooms/").and_then(|room| room.parse().ok());
     let Some(room) = room.filter(|_| request.method() == Method::POST) else {
-        return Ok(reply(
-            StatusCode::NOT_FOUND,
-            "text/plain; charset=utf-8",
-            "404: Not Found",
-        ));
+        return Ok(reply(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "404: Not Found"));
     };
     let result = rooms.enter(room).fetch().await;
     let body = serde_json::to_vec(&result).unwrap_or_default();
@@ -52,8 +46,6 @@ async fn answer(
 fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, http::HeaderValue::from_static(kind));
+    response.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static(kind));
     response
 }

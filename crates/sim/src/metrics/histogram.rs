@@ -17,12 +17,7 @@ pub(super) struct Histogram {
 
 impl Histogram {
     pub(super) fn new(bounds: &'static [f64]) -> Self {
-        Self {
-            bounds,
-            counts: vec![0; bounds.len()],
-            sum: 0.0,
-            count: 0,
-        }
+        Self { bounds, counts: vec![0; bounds.len()], sum: 0.0, count: 0 }
     }
 
     pub(super) fn observe(&mut self, time: Duration) {
@@ -41,11 +36,7 @@ impl Histogram {
         let place = labels.partition_point(|(label, _)| *label < "le");
         let bucket = format!("{name}_bucket");
         let mut total = 0;
-        let counts = self
-            .counts
-            .iter()
-            .copied()
-            .chain([self.count - self.in_bounds()]);
+        let counts = self.counts.iter().copied().chain([self.count - self.in_bounds()]);
         for (&bound, count) in self.bounds.iter().chain([&f64::INFINITY]).zip(counts) {
             total += count;
             let bound = number(bound);

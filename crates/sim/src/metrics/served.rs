@@ -53,35 +53,19 @@ type Times = fn(&Sums) -> &Histogram;
 
 /// Name, help and value of each counter kept by kind of request.
 const COUNTERS: [(&str, &str, Count); 3] = [
-    (
-        "prompt_tokens_total",
-        "Number of prefill tokens processed.",
-        |sums| sums.prompt,
-    ),
-    (
-        "generation_tokens_total",
-        "Number of generation tokens processed.",
-        |sums| sums.generated,
-    ),
-    (
-        "num_requests_total",
-        "Number of requests processed.",
-        |sums| sums.requests,
-    ),
+    ("prompt_tokens_total", "Number of prefill tokens processed.", |sums| sums.prompt),
+    ("generation_tokens_total", "Number of generation tokens processed.", |sums| sums.generated),
+    ("num_requests_total", "Number of requests processed.", |sums| sums.requests),
 ];
 
 /// Name, help and counts of each histogram kept by kind of request.
 const HISTOGRAMS: [(&str, &str, Times); 2] = [
-    (
-        "time_to_first_token_seconds",
-        "Histogram of time to first token in seconds.",
-        |sums| &sums.first_token,
-    ),
-    (
-        "e2e_request_latency_seconds",
-        "Histogram of End-to-end request latency in seconds",
-        |sums| &sums.end_to_end,
-    ),
+    ("time_to_first_token_seconds", "Histogram of time to first token in seconds.", |sums| {
+        &sums.first_token
+    }),
+    ("e2e_request_latency_seconds", "Histogram of End-to-end request latency in seconds", |sums| {
+        &sums.end_to_end
+    }),
 ];
 
 // === impl Served ===
@@ -103,11 +87,7 @@ impl Served {
         let model = engine.config.model.as_str();
         for (name, help, field) in COUNTERS {
             self.each(page, name, "counter", help, |page, kind, sums| {
-                page.sample(
-                    name,
-                    &kind_labels(engine_type, kind, model),
-                    field(sums) as f64,
-                );
+                page.sample(name, &kind_labels(engine_type, kind, model), field(sums) as f64);
             });
         }
         let labels = [("engine_type", engine_type), ("model_name", model)];
@@ -152,11 +132,7 @@ impl Served {
 }
 
 fn kind_labels<'a>(engine_type: &'a str, kind: &'a str, model: &'a str) -> [(&'a str, &'a str); 3] {
-    [
-        ("engine_type", engine_type),
-        ("is_streaming", kind),
-        ("model_name", model),
-    ]
+    [("engine_type", engine_type), ("is_streaming", kind), ("model_name", model)]
 }
 
 // === impl Sums ===

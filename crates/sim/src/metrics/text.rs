@@ -17,10 +17,7 @@ impl Page {
     /// Begins a family; `name` is without `sglang:`.
     pub(super) fn family(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a `String` cannot fail, here and below.
-        let _ = write!(
-            self.text,
-            "# HELP sglang:{name} {help}\n# TYPE sglang:{name} {kind}\n"
-        );
+        let _ = write!(self.text, "# HELP sglang:{name} {help}\n# TYPE sglang:{name} {kind}\n");
     }
 
     /// Writes one sample.
@@ -28,10 +25,7 @@ impl Page {
         let _ = write!(self.text, "sglang:{name}{{");
         for (at, (label, text)) in labels.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
-            let text = text
-                .replace('\\', "\\\\")
-                .replace('"', "\\\"")
-                .replace('\n', "\\n");
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
             let _ = write!(self.text, "{comma}{label}=\"{text}\"");
         }
         let _ = writeln!(self.text, "}} {}", number(value));

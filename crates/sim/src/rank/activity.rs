@@ -46,11 +46,7 @@ impl Activity {
         self.started = true;
         self.computed += prompt - cached;
         self.cached += cached;
-        self.hit_rate = if prompt == 0 {
-            0.0
-        } else {
-            cached as f64 / prompt as f64
-        };
+        self.hit_rate = if prompt == 0 { 0.0 } else { cached as f64 / prompt as f64 };
     }
 
     /// Notes a generated token.

@@ -71,16 +71,8 @@ impl Rank {
     /// the prefixes of finished requests.
     pub(crate) fn new(capacity: u64, max_holders: usize, caching: bool) -> Self {
         let (pool, activity) = (Pool::new(capacity, caching), Activity::new());
-        let state = Mutex::new(State {
-            pool,
-            activity,
-            waiting: VecDeque::new(),
-        });
-        Self {
-            max_holders: max_holders.max(1),
-            state,
-            stages: Default::default(),
-        }
+        let state = Mutex::new(State { pool, activity, waiting: VecDeque::new() });
+        Self { max_holders: max_holders.max(1), state, stages: Default::default() }
     }
 
     /// Waits for room for a prompt and up to `max_new` more tokens.
@@ -143,16 +135,11 @@ impl Rank {
 
     fn try_admit(&self, state: &mut State, prompt: &[Token], max_new: u32) -> Option<Held> {
         let fits = state.pool.holders < self.max_holders;
-        fits.then(|| state.pool.admit(prompt, u64::from(max_new)))
-            .flatten()
+        fits.then(|| state.pool.admit(prompt, u64::from(max_new))).flatten()
     }
 
     fn lease(self: &Arc<Self>, held: Held, prompt: &[Token]) -> Lease {
-        Lease {
-            rank: Arc::clone(self),
-            held,
-            tokens: prompt.to_vec(),
-        }
+        Lease { rank: Arc::clone(self), held, tokens: prompt.to_vec() }
     }
 }
 
@@ -166,10 +153,7 @@ struct Ticket<'a> {
 
 impl Ticket<'_> {
     fn is_first(&self, state: &State) -> bool {
-        state
-            .waiting
-            .front()
-            .is_some_and(|first| Arc::ptr_eq(first, &self.turn))
+        state.waiting.front().is_some_and(|first| Arc::ptr_eq(first, &self.turn))
     }
 }
 
@@ -222,9 +206,7 @@ impl Lease {
     /// Notes that the prompt has been computed here.
     pub(crate) fn prefilled(&self) {
         let prompt = self.tokens.len() as u64;
-        lock(&self.rank.state)
-            .activity
-            .prefilled(prompt, self.cached());
+        lock(&self.rank.state).activity.prefilled(prompt, self.cached());
     }
 
     /// Adds a generated token.

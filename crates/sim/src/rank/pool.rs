@@ -40,14 +40,7 @@ impl Held {
 impl Pool {
     pub(super) fn new(capacity: u64, caching: bool) -> Self {
         let prefix = PrefixCache::default();
-        Self {
-            capacity,
-            caching,
-            own: 0,
-            reserved: 0,
-            holders: 0,
-            prefix,
-        }
+        Self { capacity, caching, own: 0, reserved: 0, holders: 0, prefix }
     }
 
     /// Tokens in use: locked blocks and what running requests hold themselves.
@@ -77,11 +70,7 @@ impl Pool {
         self.own += own;
         self.reserved += max_new;
         self.holders += 1;
-        Some(Held {
-            locked,
-            own,
-            reserved: max_new,
-        })
+        Some(Held { locked, own, reserved: max_new })
     }
 
     /// Turns one reserved token into a held one.

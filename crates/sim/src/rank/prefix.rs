@@ -34,9 +34,7 @@ struct Block {
 /// Ids of the whole blocks of a token list.
 fn chain(tokens: &[Token]) -> impl Iterator<Item = BlockId> {
     tokens.chunks_exact(BLOCK as usize).scan(0, |id, block| {
-        *id = block
-            .iter()
-            .fold(*id, |id, &token| mix(id ^ u64::from(token)));
+        *id = block.iter().fold(*id, |id, &token| mix(id ^ u64::from(token)));
         Some(*id)
     })
 }
@@ -57,9 +55,8 @@ impl PrefixCache {
     /// Locks the longest cached prefix that leaves at least one token to compute.
     pub(super) fn lock_prefix(&mut self, tokens: &[Token]) -> Vec<BlockId> {
         let computable = &tokens[..tokens.len().saturating_sub(1)];
-        let known: Vec<_> = chain(computable)
-            .take_while(|id| self.blocks.contains_key(id))
-            .collect();
+        let known: Vec<_> =
+            chain(computable).take_while(|id| self.blocks.contains_key(id)).collect();
         for id in &known {
             if let Some(block) = self.blocks.get_mut(id) {
                 block.locks += 1;
@@ -88,11 +85,7 @@ impl PrefixCache {
         self.tick += 1;
         for (depth, id) in chain(tokens).enumerate() {
             let depth = depth as u32;
-            let block = self.blocks.entry(id).or_insert(Block {
-                locks: 0,
-                depth,
-                tick: 0,
-            });
+            let block = self.blocks.entry(id).or_insert(Block { locks: 0, depth, tick: 0 });
             if block.locks == 0 {
                 self.idle.remove(&(block.tick, Reverse(depth), id));
                 block.tick = self.tick;

@@ -23,10 +23,7 @@ async fn who_does_not_fit_waits_in_order() {
     drop(first);
     let big = big.await;
     let _small = small.await;
-    assert_eq!(
-        (rank.view().running, rank.view().waiting, rank.view().used),
-        (2, 0, 70)
-    );
+    assert_eq!((rank.view().running, rank.view().waiting, rank.view().used), (2, 0, 70));
     drop(big);
     assert_eq!(rank.view().used, 10);
 }

@@ -53,9 +53,7 @@ impl Capture {
             .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
             .collect();
         let find = |wanted: &str| {
-            let found = headers
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+            let found = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
             found.map(|(_, value)| value.as_str())
         };
         let chunked = find("transfer-encoding").is_some_and(|value| value.contains("chunked"));
@@ -68,23 +66,14 @@ impl Capture {
             (vec![Bytes::copy_from_slice(whole)], body.len() >= length)
         };
         let head = Bytes::copy_from_slice(head);
-        Ok(Self {
-            head,
-            status,
-            headers,
-            chunks,
-            chunked,
-            complete,
-        })
+        Ok(Self { head, status, headers, chunks, chunked, complete })
     }
 
     /// The body without framing.
     #[must_use]
     pub fn body(&self) -> Bytes {
         let mut body = BytesMut::new();
-        self.chunks
-            .iter()
-            .for_each(|chunk| body.extend_from_slice(chunk));
+        self.chunks.iter().for_each(|chunk| body.extend_from_slice(chunk));
         body.freeze()
     }
 
@@ -112,9 +101,7 @@ impl Capture {
     #[must_use]
     pub fn to_wire(&self) -> Bytes {
         let mut wire = BytesMut::from(&self.head[..]);
-        self.wire_chunks()
-            .iter()
-            .for_each(|piece| wire.extend_from_slice(piece));
+        self.wire_chunks().iter().for_each(|piece| wire.extend_from_slice(piece));
         wire.freeze()
     }
 }
@@ -153,14 +140,8 @@ mod tests {
     #[test]
     fn a_stream_comes_apart_and_together_again() {
         let capture = Capture::parse(&[STREAM, b"\nreal 0m1s"].concat()).unwrap();
-        assert_eq!(
-            (capture.status, capture.chunked, capture.complete),
-            (200, true, true)
-        );
-        assert_eq!(
-            capture.headers[0],
-            ("server".to_owned(), "uvicorn".to_owned())
-        );
+        assert_eq!((capture.status, capture.chunked, capture.complete), (200, true, true));
+        assert_eq!(capture.headers[0], ("server".to_owned(), "uvicorn".to_owned()));
         assert_eq!(capture.body(), "data: a\n\ndata: [DONE]\n\n");
         assert_eq!(capture.to_wire(), STREAM);
     }
@@ -184,10 +165,7 @@ mod tests {
 
     #[test]
     fn what_curl_says_is_no_answer() {
-        assert_eq!(
-            Capture::parse(b"curl: (28) Timeout"),
-            Err(CaptureError::NoHead)
-        );
+        assert_eq!(Capture::parse(b"curl: (28) Timeout"), Err(CaptureError::NoHead));
         assert_eq!(Capture::parse(b"SSH\r\n\r\n"), Err(CaptureError::NoStatus));
     }
 }

@@ -62,8 +62,6 @@ impl Reply {
 
 impl FromIterator<Step> for Reply {
     fn from_iter<I: IntoIterator<Item = Step>>(steps: I) -> Self {
-        Self {
-            steps: steps.into_iter().collect(),
-        }
+        Self { steps: steps.into_iter().collect() }
     }
 }

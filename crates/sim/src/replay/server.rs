@@ -61,22 +61,14 @@ impl ReplayServer {
         F: Fn(&SeenRequest) -> Option<Reply> + Send + Sync + 'static,
     {
         let closed_count = watch::Sender::default();
-        let log = Log {
-            seen: SeenLog::new(SEEN),
-            closed: Mutex::default(),
-            closed_count,
-        };
+        let log = Log { seen: SeenLog::new(SEEN), closed: Mutex::default(), closed_count };
         let log = Arc::new(log);
         let (shared, answer) = (Arc::clone(&log), Arc::new(answer));
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listening = accept::listen(addr, move |stream| {
             let (log, answer) = (Arc::clone(&shared), Arc::clone(&answer));
             async move {
-                let connection = Connection {
-                    stream,
-                    pending: BytesMut::new(),
-                    log,
-                };
+                let connection = Connection { stream, pending: BytesMut::new(), log };
                 if let Err(error) = connection.serve(&*answer).await {
                     tracing::debug!(%error, "replay connection ended");
                 }
@@ -118,12 +110,7 @@ impl ReplayServer {
     /// Waits until `count` clients have closed amid an answer.
     pub async fn wait_closed(&self, count: usize) {
         // The sender lives in `self`, so the wait cannot fail.
-        let _ = self
-            .log
-            .closed_count
-            .subscribe()
-            .wait_for(|&closed| closed >= count)
-            .await;
+        let _ = self.log.closed_count.subscribe().wait_for(|&closed| closed >= count).await;
     }
 
     /// Closes the listener and all connections.
@@ -134,9 +121,7 @@ impl ReplayServer {
 
 impl fmt::Debug for ReplayServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReplayServer")
-            .field("addr", &self.addr())
-            .finish_non_exhaustive()
+        f.debug_struct("ReplayServer").field("addr", &self.addr()).finish_non_exhaustive()
     }
 }
 
@@ -145,10 +130,7 @@ impl fmt::Debug for ReplayServer {
 impl Log {
     fn close(&self, request: usize) {
         let mut closed = lock(&self.closed);
-        closed.push(Closed {
-            request,
-            at: Instant::now(),
-        });
+        closed.push(Closed { request, at: Instant::now() });
         self.closed_count.send_replace(closed.len());
     }
 }
@@ -224,9 +206,7 @@ impl Connection {
             }
         };
         let mut request = parse_head(&head);
-        let length = request
-            .header("content-length")
-            .and_then(|text| text.parse().ok());
+        let length = request.header("content-length").and_then(|text| text.parse().ok());
         let length: usize = length.unwrap_or(0);
         while self.pending.len() < length {
             if self.stream.read_buf(&mut self.pending).await? == 0 {
@@ -253,13 +233,7 @@ fn parse_head(head: &Bytes) -> SeenRequest {
     let headers = lines.filter_map(|line| line.split_once(':'));
     let headers = headers.map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
     let headers = headers.collect();
-    SeenRequest {
-        method,
-        path,
-        headers,
-        body: Bytes::new(),
-        at: Instant::now(),
-    }
+    SeenRequest { method, path, headers, body: Bytes::new(), at: Instant::now() }
 }
 
 fn default_reply(request: &SeenRequest) -> Reply {
@@ -274,7 +248,5 @@ fn default_reply(request: &SeenRequest) -> Reply {
 }
 
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack
-        .windows(needle.len())
-        .position(|window| window == needle)
+    haystack.windows(needle.len()).position(|window| window == needle)
 }

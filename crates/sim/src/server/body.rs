@@ -47,21 +47,12 @@ impl SimBody {
         F: Future<Output = ()> + Send + 'static,
     {
         let slot = Outlet::default();
-        let events = Events {
-            producer: Some(Box::pin(produce(slot.clone()))),
-            slot,
-        };
+        let events = Events { producer: Some(Box::pin(produce(slot.clone()))), slot };
         Self::new(Content::Events(events))
     }
 
     fn new(content: Content) -> Self {
-        Self {
-            content,
-            fault: None,
-            sent: 0,
-            flushed: false,
-            delay: None,
-        }
+        Self { content, fault: None, sent: 0, flushed: false, delay: None }
     }
 
     /// Lets a fault strike the body. Actions that concern the head do nothing here, nor does an
@@ -192,9 +183,7 @@ impl Events {
 
 impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events")
-            .field("done", &self.producer.is_none())
-            .finish_non_exhaustive()
+        f.debug_struct("Events").field("done", &self.producer.is_none()).finish_non_exhaustive()
     }
 }
 

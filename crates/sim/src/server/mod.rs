@@ -23,10 +23,7 @@ use crate::state::Engine;
 
 /// Serves an engine until dropped.
 pub(crate) async fn listen(engine: Arc<Engine>) -> io::Result<Listening> {
-    accept::listen(engine.config.addr, move |stream| {
-        connection(Arc::clone(&engine), stream)
-    })
-    .await
+    accept::listen(engine.config.addr, move |stream| connection(Arc::clone(&engine), stream)).await
 }
 
 /// Serves one client connection. It ends with RST where a fault asks for it, else with FIN.
@@ -35,11 +32,7 @@ async fn connection(engine: Arc<Engine>, stream: TcpStream) {
     let reset = Arc::new(AtomicBool::new(false));
     let resetting = Arc::clone(&reset);
     let service = service_fn(move |request| {
-        Box::pin(route::answer(
-            Arc::clone(&engine),
-            Arc::clone(&resetting),
-            request,
-        ))
+        Box::pin(route::answer(Arc::clone(&engine), Arc::clone(&resetting), request))
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -31,21 +31,13 @@ pub(crate) fn detail(status: StatusCode, allow: Option<&'static str>) -> Reply {
     let reason = status.canonical_reason().unwrap_or_default();
     let allow = allow.map(|allow| (ALLOW, HeaderValue::from_static(allow)));
     let body = format!("{{\"detail\":\"{reason}\"}}");
-    whole(
-        status,
-        Some("application/json"),
-        body.into(),
-        allow.as_slice(),
-    )
+    whole(status, Some("application/json"), body.into(), allow.as_slice())
 }
 
 /// A stream of events.
 pub(crate) fn events(body: SimBody) -> Reply {
     let mut headers = head();
-    headers.insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/event-stream; charset=utf-8"),
-    );
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
     headers.insert(VARY, HeaderValue::from_static("Origin"));
     respond(StatusCode::OK, headers, body)
 }
@@ -53,10 +45,7 @@ pub(crate) fn events(body: SimBody) -> Reply {
 /// An answer made up by a fault.
 pub(crate) fn faulty(status: StatusCode, extra: &[(String, String)], body: Bytes) -> Reply {
     let parsed = extra.iter().filter_map(|(name, value)| {
-        Some((
-            name.parse::<HeaderName>().ok()?,
-            HeaderValue::from_str(value).ok()?,
-        ))
+        Some((name.parse::<HeaderName>().ok()?, HeaderValue::from_str(value).ok()?))
     });
     let extra: Vec<_> = parsed.collect();
     let typed = extra.iter().any(|(name, _)| name == CONTENT_TYPE);

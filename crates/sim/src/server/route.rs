@@ -70,11 +70,7 @@ pub(super) async fn answer(
 /// The answer a fault gives in place of the engine's.
 fn made_up(fault: &FaultAction) -> Option<Reply> {
     match fault {
-        FaultAction::Status {
-            code,
-            headers,
-            body,
-        } => {
+        FaultAction::Status { code, headers, body } => {
             let status = StatusCode::from_u16(*code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             Some(reply::faulty(status, headers, body.clone()))
         }
@@ -99,10 +95,7 @@ fn other(engine: &Engine, method: &Method, path: &str) -> Reply {
     if allowed.is_empty() {
         return reply::detail(StatusCode::NOT_FOUND, None);
     }
-    if !allowed
-        .split(", ")
-        .any(|allowed| allowed == method.as_str())
-    {
+    if !allowed.split(", ").any(|allowed| allowed == method.as_str()) {
         return reply::detail(StatusCode::METHOD_NOT_ALLOWED, Some(allowed));
     }
     let ok = StatusCode::OK;

@@ -22,16 +22,11 @@ pub(crate) fn chat(more: &str) -> String {
 
 /// An engine like the recorded one: same model name, context and pool.
 pub(crate) fn tiny() -> SimConfig {
-    SimConfig::default()
-        .model("tiny-llama".to_owned())
-        .context_len(512)
-        .capacity_tokens(4096)
+    SimConfig::default().model("tiny-llama".to_owned()).context_len(512).capacity_tokens(4096)
 }
 
 pub(crate) async fn start(config: SimConfig) -> SimEngine {
-    SimEngine::start(config)
-        .await
-        .expect("a loopback port is free")
+    SimEngine::start(config).await.expect("a loopback port is free")
 }
 
 /// Opens a connection and sends a request on it.
@@ -42,10 +37,7 @@ pub(crate) async fn send(addr: SocketAddr, method: &str, path: &str, body: &str)
         "{method} {path} HTTP/1.1\r\nhost: sim\r\nconnection: close\r\ncontent-length: \
          {length}\r\n\r\n{body}"
     );
-    stream
-        .write_all(request.as_bytes())
-        .await
-        .expect("the engine reads");
+    stream.write_all(request.as_bytes()).await.expect("the engine reads");
     stream
 }
 
@@ -59,9 +51,7 @@ pub(crate) async fn read_all(mut stream: TcpStream) -> std::io::Result<Vec<u8>> 
 
 /// Sends a request and reads the answer.
 pub(crate) async fn ask(addr: SocketAddr, method: &str, path: &str, body: &str) -> Capture {
-    let bytes = read_all(send(addr, method, path, body).await)
-        .await
-        .expect("an answer");
+    let bytes = read_all(send(addr, method, path, body).await).await.expect("an answer");
     Capture::parse(&bytes).expect("an HTTP answer")
 }
 
@@ -77,9 +67,7 @@ pub(crate) async fn get(addr: SocketAddr, path: &str) -> Capture {
 pub(crate) async fn read_until(stream: &mut TcpStream, wanted: &str) {
     let mut bytes = Vec::new();
     while !String::from_utf8_lossy(&bytes).contains(wanted) {
-        let read = timeout(LIMIT, stream.read_buf(&mut bytes))
-            .await
-            .expect("more in time");
+        let read = timeout(LIMIT, stream.read_buf(&mut bytes)).await.expect("more in time");
         assert_ne!(read.expect("more"), 0, "closed before {wanted}");
     }
 }
@@ -98,13 +86,8 @@ pub(crate) fn fixture(name: &str) -> Capture {
 #[track_caller]
 pub(crate) fn assert_like(found: &Capture, recorded: &Capture) {
     let names = |capture: &Capture| {
-        let names = capture
-            .headers
-            .iter()
-            .map(|(name, _)| name.to_ascii_lowercase());
-        names
-            .filter(|name| name != "connection")
-            .collect::<Vec<_>>()
+        let names = capture.headers.iter().map(|(name, _)| name.to_ascii_lowercase());
+        names.filter(|name| name != "connection").collect::<Vec<_>>()
     };
     assert_eq!(found.status, recorded.status);
     assert_eq!(names(found), names(recorded));
@@ -120,9 +103,9 @@ pub(crate) fn mask(json: &str) -> String {
     while let Some(first) = rest.chars().next() {
         let taken = match first {
             '"' => string_length(rest),
-            '-' | '0'..='9' => rest
-                .find(|c: char| !"+-.eE0123456789".contains(c))
-                .unwrap_or(rest.len()),
+            '-' | '0'..='9' => {
+                rest.find(|c: char| !"+-.eE0123456789".contains(c)).unwrap_or(rest.len())
+            }
             _ => first.len_utf8(),
         };
         let (token, after) = rest.split_at(taken);

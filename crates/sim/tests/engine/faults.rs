@@ -29,9 +29,7 @@ async fn heads_can_be_wrong_late_or_missing() {
     assert!(found.starts_with("HTTP/1.1 503") && found.contains("\r\nretry-after: 1\r\n"));
     let reset = stream(&engine, FaultAction::ResetBeforeHead).await;
     assert_eq!(reset.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
-    let late = stream(&engine, FaultAction::DelayHead(Duration::from_millis(5)))
-        .await
-        .unwrap();
+    let late = stream(&engine, FaultAction::DelayHead(Duration::from_millis(5))).await.unwrap();
     assert!(late.ends_with("data: [DONE]\n\n\r\n0\r\n\r\n"));
     let garbage = stream(&engine, FaultAction::GarbageBody).await.unwrap();
     assert!(garbage.starts_with("HTTP/1.1 200") && garbage.contains("neither JSON"));
@@ -40,24 +38,14 @@ async fn heads_can_be_wrong_late_or_missing() {
 #[tokio::test]
 async fn streams_can_break_off() {
     let engine = start(tiny()).await;
-    let cut = stream(&engine, FaultAction::CutAfterEvents(3))
-        .await
-        .unwrap();
+    let cut = stream(&engine, FaultAction::CutAfterEvents(3)).await.unwrap();
     assert_eq!((events(&cut), cut.ends_with("\n0\r\n\r\n")), (3, false));
-    let short = stream(&engine, FaultAction::TruncateAfterEvents(2))
-        .await
-        .unwrap();
+    let short = stream(&engine, FaultAction::TruncateAfterEvents(2)).await.unwrap();
     assert_eq!((events(&short), short.ends_with("\n0\r\n\r\n")), (2, true));
-    let error = stream(&engine, FaultAction::ErrorEventAfter(2))
-        .await
-        .unwrap();
+    let error = stream(&engine, FaultAction::ErrorEventAfter(2)).await.unwrap();
     assert_eq!(events(&error), 4);
     assert!(error.contains("data: {\"error\": ") && error.contains("data: [DONE]"));
-    let slow = stream(
-        &engine,
-        FaultAction::DelayPerEvent(Duration::from_millis(1)),
-    )
-    .await;
+    let slow = stream(&engine, FaultAction::DelayPerEvent(Duration::from_millis(1))).await;
     assert_eq!(events(&slow.unwrap()), 8);
     engine.wait_for(|totals| totals.open == 0).await;
     assert_eq!(engine.used_tokens(), 0);
@@ -86,12 +74,7 @@ async fn an_unhealthy_engine_says_so_and_works() {
     let engine = start(tiny()).await;
     engine.faults().set_unhealthy(true);
     assert_eq!(get(engine.addr(), "/health").await.status, 503);
-    assert_eq!(
-        post(engine.addr(), PATH, &chat(",\"max_tokens\":1"))
-            .await
-            .status,
-        200
-    );
+    assert_eq!(post(engine.addr(), PATH, &chat(",\"max_tokens\":1")).await.status, 200);
     engine.faults().clear();
     assert_eq!(get(engine.addr(), "/health").await.status, 200);
 }
@@ -99,9 +82,7 @@ async fn an_unhealthy_engine_says_so_and_works() {
 #[tokio::test]
 async fn other_paths_can_fail_too() {
     let engine = start(tiny()).await;
-    engine
-        .faults()
-        .push(Fault::once(FaultAction::GarbageBody).on("/metrics"));
+    engine.faults().push(Fault::once(FaultAction::GarbageBody).on("/metrics"));
     assert!(text(&get(engine.addr(), "/metrics").await).contains("<html>"));
     assert!(text(&get(engine.addr(), "/metrics").await).contains("# TYPE"));
 }

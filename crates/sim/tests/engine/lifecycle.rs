@@ -17,16 +17,11 @@ async fn a_client_that_leaves_frees_the_kv() {
             engine.wait_for(|totals| totals.open == 1).await;
         }
         drop(stream);
-        timeout(LIMIT, engine.wait_for(|totals| totals.open == 0))
-            .await
-            .unwrap();
+        timeout(LIMIT, engine.wait_for(|totals| totals.open == 0)).await.unwrap();
         assert_eq!(engine.used_tokens(), 0);
     }
     let totals = engine.totals();
-    assert_eq!(
-        (totals.requests, totals.aborted, totals.finished),
-        (2, 2, 0)
-    );
+    assert_eq!((totals.requests, totals.aborted, totals.finished), (2, 2, 0));
 }
 
 #[tokio::test]
@@ -80,12 +75,7 @@ async fn hundreds_of_streams_run_on_one_thread() {
         streams.push(send(engine.addr(), "POST", "/v1/chat/completions", &body).await);
     }
     for stream in streams {
-        assert!(
-            read_all(stream)
-                .await
-                .unwrap()
-                .ends_with(b"data: [DONE]\n\n\r\n0\r\n\r\n")
-        );
+        assert!(read_all(stream).await.unwrap().ends_with(b"data: [DONE]\n\n\r\n0\r\n\r\n"));
     }
     assert_eq!((engine.totals().finished, engine.totals().open), (300, 0));
 }

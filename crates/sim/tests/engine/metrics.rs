@@ -19,12 +19,7 @@ async fn changing_gauges_wait_for_the_first_batch() {
         )));
     }
     assert!(!before.contains("token_usage") && !before.contains("prompt_tokens_total"));
-    post(
-        engine.addr(),
-        "/v1/chat/completions",
-        &chat(",\"max_tokens\":4"),
-    )
-    .await;
+    post(engine.addr(), "/v1/chat/completions", &chat(",\"max_tokens\":4")).await;
     let after = page(&engine).await;
     assert!(after.contains(
         "# TYPE sglang:token_usage gauge\nsglang:token_usage{engine_type=\"unified\",\
@@ -39,11 +34,7 @@ async fn changing_gauges_wait_for_the_first_batch() {
     for _ in 0..2 {
         post(engine.addr(), "/v1/chat/completions", &long).await;
     }
-    assert!(
-        page(&engine)
-            .await
-            .contains("sglang:cached_tokens_total{cache_source=\"device\",")
-    );
+    assert!(page(&engine).await.contains("sglang:cached_tokens_total{cache_source=\"device\","));
 }
 
 #[tokio::test]
@@ -68,16 +59,9 @@ async fn gauges_follow_a_running_request() {
 
 #[tokio::test]
 async fn every_line_is_a_comment_or_a_sample() {
-    let config = SimConfig::default()
-        .role(Role::Plain)
-        .model("a\"b".to_owned());
+    let config = SimConfig::default().role(Role::Plain).model("a\"b".to_owned());
     let engine = start(config).await;
-    post(
-        engine.addr(),
-        "/v1/chat/completions",
-        &chat(",\"stream\":true"),
-    )
-    .await;
+    post(engine.addr(), "/v1/chat/completions", &chat(",\"stream\":true")).await;
     for line in page(&engine).await.lines() {
         let sample = line.rsplit_once("} ").is_some_and(|(name, value)| {
             name.starts_with("sglang:") && (value == "NaN" || value.parse::<f64>().is_ok())
@@ -90,8 +74,5 @@ async fn every_line_is_a_comment_or_a_sample() {
 async fn without_metrics_there_is_no_page() {
     let engine = start(tiny().metrics(false)).await;
     let found = get(engine.addr(), "/metrics").await;
-    assert_eq!(
-        (found.status, text(&found)),
-        (404, "{\"detail\":\"Not Found\"}".to_owned())
-    );
+    assert_eq!((found.status, text(&found)), (404, "{\"detail\":\"Not Found\"}".to_owned()));
 }

@@ -28,37 +28,24 @@ impl Pair {
     }
 
     async fn ask(&self, path: &str, body: &str) -> (Capture, Capture) {
-        tokio::join!(
-            post(self.prefill.addr(), path, body),
-            post(self.decode.addr(), path, body)
-        )
+        tokio::join!(post(self.prefill.addr(), path, body), post(self.decode.addr(), path, body))
     }
 }
 
 #[tokio::test]
 async fn both_legs_answer_as_recorded() {
     let pair = Pair::start(LIMIT).await;
-    let body = chat(&format!(
-        ",\"max_tokens\":6{}",
-        pair.room("7123456789012345678")
-    ));
+    let body = chat(&format!(",\"max_tokens\":6{}", pair.room("7123456789012345678")));
     let (prefill, decode) = pair.ask("/v1/chat/completions", &body).await;
     assert_like(&prefill, &fixture("chat.prefill"));
     assert_like(&decode, &fixture("chat.decode"));
     assert!(text(&prefill).contains("\"completion_tokens\":1,"));
     assert!(text(&decode).contains("\"completion_tokens\":6,"));
-    let first = text(&prefill)
-        .split("\"content\":\"")
-        .nth(1)
-        .expect("a content")[..3]
-        .to_owned();
+    let first = text(&prefill).split("\"content\":\"").nth(1).expect("a content")[..3].to_owned();
     assert!(text(&decode).contains(&format!("\"content\":\"{first}")));
     assert_eq!(pair.prefill.totals().generation_tokens, 1);
     assert_eq!(pair.decode.totals().generation_tokens, 6);
-    assert_eq!(
-        (pair.prefill.used_tokens(), pair.decode.used_tokens()),
-        (0, 0)
-    );
+    assert_eq!((pair.prefill.used_tokens(), pair.decode.used_tokens()), (0, 0));
 }
 
 #[tokio::test]
@@ -88,14 +75,7 @@ async fn log_probabilities_of_the_prompt_are_prefills() {
     let (prefill, decode) = pair.ask("/generate", &body).await;
     assert_like(&prefill, &fixture("generate-logprob.prefill"));
     let keys = mask(&text(&fixture("generate-logprob.decode")));
-    assert!(
-        keys.starts_with(
-            mask(&text(&decode))
-                .split(",\"decode_through")
-                .next()
-                .unwrap()
-        )
-    );
+    assert!(keys.starts_with(mask(&text(&decode)).split(",\"decode_through").next().unwrap()));
 }
 
 #[tokio::test]

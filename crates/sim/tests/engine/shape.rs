@@ -73,10 +73,7 @@ async fn errors_are_word_for_word() {
     }
     let found = post(engine.addr(), "/generate", "{}").await;
     assert_eq!(text(&found), text(&fixture("err-generate")));
-    let long = chat(&format!(
-        ",\"messages\":[{{\"content\":\"{}\"}}]",
-        "word ".repeat(600)
-    ));
+    let long = chat(&format!(",\"messages\":[{{\"content\":\"{}\"}}]", "word ".repeat(600)));
     let found = post(engine.addr(), "/v1/chat/completions", &long).await;
     assert_eq!(found.status, 400);
     assert!(text(&found).contains("is longer than the model's context length (512 tokens)."));
@@ -97,11 +94,7 @@ async fn other_paths_look_as_recorded() {
     let recorded = text(&fixture("loads-dp2"));
     let keys = |json: &str| {
         let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
-        let first = value["loads"][1]
-            .as_object()
-            .expect("two ranks")
-            .keys()
-            .cloned();
+        let first = value["loads"][1].as_object().expect("two ranks").keys().cloned();
         first.collect::<Vec<_>>()
     };
     assert_eq!(keys(&loads), keys(&recorded));

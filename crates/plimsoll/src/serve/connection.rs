@@ -1,0 +1,125 @@
+//! The connections of one serving thread.
+
+use std::{
+    error::Error,
+    net::TcpStream,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::body::{Body, Incoming};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+    service::TowerToHyperService,
+};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time,
+};
+use tower::Service;
+
+/// How long a client may take to send a request's headers.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A service that a connection can be served by.
+pub(super) trait Serve:
+    Service<
+        Request<Incoming>,
+        Response = Response<Self::Body>,
+        Error: Into<Box<dyn Error + Send + Sync>>,
+        Future: Send + 'static,
+    > + Clone
+    + Send
+    + 'static
+{
+    /// What it answers with.
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static;
+}
+
+/// Serves the connections that one thread is given.
+#[derive(Debug)]
+pub(super) struct Connections<S> {
+    service: S,
+    builder: auto::Builder<TokioExecutor>,
+    graceful: GracefulShutdown,
+    open: Arc<AtomicUsize>,
+}
+
+/// One connection, counted until it is dropped.
+struct Open(Arc<AtomicUsize>);
+
+// === impl Serve ===
+
+impl<S, B> Serve for S
+where
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
+    S::Future: Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Body = B;
+}
+
+// === impl Connections ===
+
+impl<S: Serve> Connections<S> {
+    pub(super) fn new(service: S, open: Arc<AtomicUsize>) -> Self {
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+        builder.http2().timer(TokioTimer::new());
+        Self { service, builder, graceful: GracefulShutdown::new(), open }
+    }
+
+    /// Serves until told to stop, then until no request runs or the time given is over.
+    pub(super) async fn run(
+        self,
+        mut sockets: mpsc::Receiver<TcpStream>,
+        mut stop: oneshot::Receiver<Duration>,
+    ) {
+        let grace_period = loop {
+            tokio::select! {
+                socket = sockets.recv() => match socket {
+                    Some(socket) => self.serve(socket),
+                    None => return,
+                },
+                grace_period = &mut stop => break grace_period.unwrap_or_default(),
+            }
+        };
+        if time::timeout(grace_period, self.graceful.shutdown()).await.is_err() {
+            tracing::warn!("requests were cut off: they ran on after the grace period");
+        }
+    }
+
+    fn serve(&self, socket: TcpStream) {
+        let open = Open(self.open.clone());
+        let socket = match tokio::net::TcpStream::from_std(socket) {
+            Ok(socket) => socket,
+            Err(error) => return tracing::error!("a connection was lost: {error}"),
+        };
+        let service = TowerToHyperService::new(self.service.clone());
+        let connection = self.builder.serve_connection(TokioIo::new(socket), service);
+        let connection = self.graceful.watch(connection.into_owned());
+        tokio::spawn(async move {
+            let _open = open;
+            if let Err(error) = connection.await {
+                // A client that leaves is no news.
+                tracing::debug!("a connection ended early: {error}");
+            }
+        });
+    }
+}
+
+// === impl Open ===
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,190 @@
+//! The router as a process: listeners, threads, signals.
+//!
+//! The main thread runs what is beside the traffic: accepting, probes, the metrics page, signals.
+//! Each serving thread has a runtime, a router and connections of its own, and a connection lives
+//! and dies on one of them (see [`threads`]).
+
+mod accept;
+mod connection;
+mod page;
+mod signals;
+mod threads;
+mod worker_metrics;
+
+use std::{io, sync::Arc, time::Duration};
+
+use http::HeaderValue;
+use plimsoll::Exporter;
+use plimsoll_router::{Cluster, HealthConfig, RouterConfig};
+use plimsoll_wire::{Backend, Role};
+use tokio::{
+    net::TcpListener,
+    runtime,
+    task::JoinSet,
+    time::{MissedTickBehavior, interval},
+};
+
+use self::{threads::Threads, worker_metrics::WorkerMetrics};
+use crate::flags::{Listen, Secret, Settings, Topology};
+
+/// How often piled-up histogram samples are taken in.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Why the process cannot serve.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    /// An address cannot be listened on.
+    #[error("cannot listen on {address} ({flag}): {source}")]
+    Listen { address: String, flag: &'static str, source: io::Error },
+    /// A runtime or thread cannot be made.
+    #[error("cannot start: {0}")]
+    Start(#[from] io::Error),
+}
+
+/// A router that serves.
+#[derive(Debug)]
+pub(crate) struct Server {
+    exporter: Exporter,
+    cluster: Arc<Cluster>,
+    listener: TcpListener,
+    metrics_listener: TcpListener,
+    threads: Threads,
+    grace_period: Duration,
+    background: JoinSet<()>,
+}
+
+/// Runs the router until a signal ends it.
+pub(crate) fn run(settings: Settings) -> Result<(), ServeError> {
+    runtime()?.block_on(async {
+        let server = Server::start(settings).await?;
+        let (serving, metrics) = server.addresses()?;
+        tracing::info!("serving on http://{serving}, metrics on http://{metrics}/metrics");
+        server.serve(signals::Signals::new()?).await;
+        Ok(())
+    })
+}
+
+/// The runtime of the main thread.
+pub(crate) fn runtime() -> io::Result<runtime::Runtime> {
+    runtime::Builder::new_current_thread().enable_all().build()
+}
+
+// === impl Server ===
+
+impl Server {
+    /// Listens, starts to probe the workers and starts the serving threads.
+    pub(crate) async fn start(settings: Settings) -> Result<Self, ServeError> {
+        let listener = listen(&settings.listen, "--host, --port").await?;
+        let metrics = &settings.metrics_listen;
+        let metrics_listener = listen(metrics, "--prometheus-host, --prometheus-port").await?;
+        let metrics_port = metrics_listener.local_addr()?.port();
+        let cluster = Cluster::new(router_config(&settings, metrics_port));
+        let mut exporter = Exporter::builder()
+            .max_models(settings.model_label_max)
+            .source(Arc::new(WorkerMetrics::new(cluster.clone())));
+        if let Some(bounds) = settings.duration_buckets.clone() {
+            exporter = exporter.duration_buckets(bounds);
+        }
+        let exporter = exporter.build();
+        let threads = Threads::start(&cluster, &exporter, settings.stream_usage)?;
+        let background = cluster.probe();
+        let grace_period = settings.shutdown_grace_period;
+        Ok(Self {
+            exporter,
+            cluster,
+            listener,
+            metrics_listener,
+            threads,
+            grace_period,
+            background,
+        })
+    }
+
+    /// Where clients and where Prometheus are served.
+    pub(crate) fn addresses(&self) -> io::Result<(std::net::SocketAddr, std::net::SocketAddr)> {
+        Ok((self.listener.local_addr()?, self.metrics_listener.local_addr()?))
+    }
+
+    /// The metrics.
+    pub(crate) fn exporter(&self) -> &Exporter {
+        &self.exporter
+    }
+
+    /// The workers.
+    pub(crate) fn cluster(&self) -> &Arc<Cluster> {
+        &self.cluster
+    }
+
+    /// Serves until the first signal, then lets running requests end, for the grace period at most
+    /// or until the second signal. The metrics page stays until the end.
+    pub(crate) async fn serve(self, mut signals: signals::Signals) {
+        let Self { exporter, listener, metrics_listener, threads, grace_period, .. } = self;
+        let mut background = self.background;
+        background.spawn(page::serve(metrics_listener, exporter.clone()));
+        background.spawn(async move {
+            let mut ticks = interval(UPKEEP);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                exporter.upkeep();
+            }
+        });
+        tokio::select! {
+            () = accept::hand_out(listener, &threads) => {}
+            () = signals.next() => {}
+        }
+        tracing::info!("stopping: running requests have {} s", grace_period.as_secs());
+        tokio::select! {
+            () = threads.stop(grace_period) => {}
+            () = signals.next() => tracing::warn!("stopping at once: a second signal came"),
+        }
+    }
+}
+
+async fn listen(address: &Listen, flag: &'static str) -> Result<TcpListener, ServeError> {
+    TcpListener::bind((address.host.as_str(), address.port))
+        .await
+        .map_err(|source| ServeError::Listen { address: address.to_string(), flag, source })
+}
+
+fn router_config(settings: &Settings, metrics_port: u16) -> RouterConfig {
+    let mut config = RouterConfig::new(workers(&settings.topology));
+    config.max_body = settings.max_payload_size as u64;
+    config.idle_timeout = settings.request_timeout;
+    config.health = HealthConfig {
+        endpoint: settings.health.endpoint.clone(),
+        interval: settings.health.interval,
+        timeout: settings.health.timeout,
+        failure_threshold: settings.health.failure_threshold,
+        success_threshold: settings.health.success_threshold,
+        disabled: settings.health.disabled,
+    };
+    config.request_id_headers.clone_from(&settings.request_id_headers);
+    config.authorization = settings.api_key.as_ref().and_then(bearer);
+    config.worker_authorization = settings.worker_api_key.as_ref().and_then(bearer);
+    config.allow_client_routing = settings.allow_client_routing;
+    config.metrics_address = format!("port {metrics_port}, path /metrics");
+    config
+}
+
+fn workers(topology: &Topology) -> Vec<Backend> {
+    let worker = |url: &String, role, bootstrap_port| Backend {
+        url: url.as_str().into(),
+        role,
+        bootstrap_port,
+    };
+    match topology {
+        Topology::Plain(urls) => urls.iter().map(|url| worker(url, Role::Plain, None)).collect(),
+        Topology::Pd { prefill, decode } => {
+            let prefill = prefill.iter().map(|(url, port)| worker(url, Role::Prefill, *port));
+            prefill.chain(decode.iter().map(|url| worker(url, Role::Decode, None))).collect()
+        }
+    }
+}
+
+fn bearer(key: &Secret) -> Option<HeaderValue> {
+    // Keys are visible ASCII: the flags see to it.
+    let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
