@@ -4,6 +4,16 @@ use std::time::Duration;
 pub(crate) const BOUNDS: [f64; 13] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
+/// The same in nanoseconds.
+const BOUND_NANOS: [u128; BOUNDS.len()] = {
+    let (mut nanos, mut index) = ([0; BOUNDS.len()], 0);
+    while index < BOUNDS.len() {
+        nanos[index] = (BOUNDS[index] * 1e9) as u128;
+        index += 1;
+    }
+    nanos
+};
+
 /// The times between arrivals of text in one stream, by bucket.
 ///
 /// Kept in the request and handed to the metrics once, at its end: a sample at each event would
@@ -24,8 +34,9 @@ struct Bucket {
 
 impl Gaps {
     pub(crate) fn add(&mut self, gap: Duration) {
-        let seconds = gap.as_secs_f64();
-        let bucket = &mut self.buckets[BOUNDS.partition_point(|&bound| bound < seconds)];
+        let nanos = gap.as_nanos();
+        let bucket = BOUND_NANOS.iter().filter(|&&bound| bound < nanos).count();
+        let bucket = &mut self.buckets[bucket];
         bucket.count = bucket.count.saturating_add(1);
         bucket.sum = bucket.sum.saturating_add(gap);
     }

@@ -133,20 +133,34 @@ impl ExporterBuilder {
     }
 }
 
-/// The recorder renders families in the order of a hash map.
+/// The recorder renders families, and the series of each, in the order of a hash map.
 fn sorted(page: &str) -> String {
-    let mut families: Vec<_> = page.split_inclusive("\n\n").collect();
+    let mut families: Vec<_> = page.split("\n\n").map(str::trim_ascii).collect();
+    families.retain(|family| !family.is_empty());
     families.sort_unstable_by_key(|family| name(family));
-    let mut sorted = families.concat();
-    // The last family lacks the blank line that stood between it and the next.
-    sorted.truncate(sorted.trim_end().len());
-    sorted.push('\n');
+    let mut sorted = String::with_capacity(page.len());
+    for family in families {
+        let (comments, lines): (Vec<_>, Vec<_>) =
+            family.split_inclusive('\n').partition(|line| line.starts_with('#'));
+        let mut series: Vec<_> = lines.split_inclusive(|line| ends_series(line)).collect();
+        series.sort_unstable();
+        for line in comments.iter().chain(series.iter().copied().flatten()) {
+            sorted.push_str(line.trim_ascii_end());
+            sorted.push('\n');
+        }
+    }
     sorted
 }
 
 /// The name in a family's `# HELP` or `# TYPE` line.
 fn name(family: &str) -> &str {
     family.split(' ').nth(2).unwrap_or_default()
+}
+
+/// A histogram's series is several lines, of which `_count` is the last; any other is one line.
+fn ends_series(line: &str) -> bool {
+    let name = line.split(['{', ' ']).next().unwrap_or_default();
+    !(name.ends_with("_bucket") || name.ends_with("_sum"))
 }
 
 impl fmt::Debug for Exporter {

@@ -1,13 +1,13 @@
 //! What the router says about itself and its workers.
 
-use std::{collections::HashSet, sync::Arc};
+use std::collections::HashSet;
 
 use http::{Response, StatusCode, request};
-use plimsoll_wire::Role;
+use plimsoll_wire::{Role, Splice};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::{Cluster, RouteError, RouterBody, Worker, answer, body::RelayBody, legs::Head};
+use crate::{Cluster, RouteError, Router, RouterBody, answer, body::RelayBody};
 
 #[derive(Serialize)]
 struct Listing<'a> {
@@ -48,14 +48,14 @@ pub(crate) fn readiness(cluster: &Cluster) -> Response<RouterBody> {
 
 /// What one eligible worker answers; the next one is asked where one fails.
 pub(crate) async fn relay(
-    cluster: &Cluster,
-    parts: request::Parts,
-    send: impl Fn(Arc<Worker>, &request::Parts) -> Head,
+    router: &Router,
+    parts: &request::Parts,
 ) -> Result<Response<RouterBody>, RouteError> {
+    let cluster = router.cluster();
     let roles = cluster.needed_roles();
     let mut last = Err(RouteError::NoWorker(cluster.missing_role().unwrap_or(roles[0])));
     for worker in roles.iter().flat_map(|&role| cluster.eligible(role)) {
-        last = send(worker.clone(), &parts).await.map(RelayBody::answer);
+        last = router.head(worker.clone(), parts, Splice::default()).await.map(RelayBody::answer);
         if last.as_ref().is_ok_and(|response| !response.status().is_server_error()) {
             break;
         }
@@ -65,13 +65,14 @@ pub(crate) async fn relay(
 
 /// Asks one eligible worker of each needed role to generate; the first that fails is the answer.
 pub(crate) async fn generates(
-    cluster: &Cluster,
-    parts: request::Parts,
-    send: impl Fn(Arc<Worker>, &request::Parts) -> Head,
+    router: &Router,
+    parts: &request::Parts,
 ) -> Result<Response<RouterBody>, RouteError> {
     let mut answer = answer::empty(StatusCode::OK);
+    let cluster = router.cluster();
     for &role in cluster.needed_roles() {
-        answer = send(cluster.pick(role)?, &parts).await.map(RelayBody::answer)?;
+        let worker = cluster.pick(role)?;
+        answer = router.head(worker, parts, Splice::default()).await.map(RelayBody::answer)?;
         if !answer.status().is_success() {
             break;
         }

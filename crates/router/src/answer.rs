@@ -47,7 +47,7 @@ pub(crate) fn error_event(error: &RouteError) -> Bytes {
 
 /// An answer of JSON.
 pub(crate) fn json_of(status: StatusCode, body: &impl Serialize) -> Response<RouterBody> {
-    let mut response = Response::new(RouterBody::whole(to_json(body).into()));
+    let mut response: Response<RouterBody> = Response::new(Bytes::from(to_json(body)).into());
     *response.status_mut() = status;
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
@@ -55,7 +55,7 @@ pub(crate) fn json_of(status: StatusCode, body: &impl Serialize) -> Response<Rou
 }
 
 pub(crate) fn empty(status: StatusCode) -> Response<RouterBody> {
-    let mut response = Response::new(RouterBody::whole(Bytes::new()));
+    let mut response: Response<RouterBody> = Response::new(Bytes::new().into());
     *response.status_mut() = status;
     response
 }

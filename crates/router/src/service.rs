@@ -78,18 +78,8 @@ impl Router {
             Route::Models => Ok(about::models(&self.cluster)),
             Route::Liveness => Ok(answer::empty(http::StatusCode::OK)),
             Route::Readiness => Ok(about::readiness(&self.cluster)),
-            Route::Info => {
-                about::relay(&self.cluster, request.into_parts().0, |worker, parts| {
-                    self.head(worker, parts, Splice::default())
-                })
-                .await
-            }
-            Route::HealthGenerate => {
-                about::generates(&self.cluster, request.into_parts().0, |worker, parts| {
-                    self.head(worker, parts, Splice::default())
-                })
-                .await
-            }
+            Route::Info => about::relay(self, &request.into_parts().0).await,
+            Route::HealthGenerate => about::generates(self, &request.into_parts().0).await,
         }
     }
 
@@ -151,8 +141,12 @@ impl Router {
         pair::answer(prefill, self.head(decode, &parts, body)).await
     }
 
+    pub(crate) fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
     /// Sends a request to a worker.
-    fn head(&self, worker: Arc<Worker>, parts: &request::Parts, body: Splice) -> Head {
+    pub(crate) fn head(&self, worker: Arc<Worker>, parts: &request::Parts, body: Splice) -> Head {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = parts.method.clone();
         *request.uri_mut() = uri(&worker, &parts.uri);

@@ -20,7 +20,8 @@ pub(crate) enum Count {
     Malformed,
 }
 
-/// A value of the wanted type, or `None` for any other.
+/// A value of the wanted type, or `None` for any other. Where null is usual, the wanted type is an
+/// `Option`: a value that does not fit costs allocations.
 #[derive(Debug)]
 pub(crate) struct Lenient<T>(pub(crate) Option<T>);
 

@@ -37,8 +37,8 @@ pub(crate) enum UsageField {
 struct Members {
     prompt_tokens: Count,
     completion_tokens: Count,
-    prompt_tokens_details: Lenient<PromptDetails>,
-    completion_tokens_details: Lenient<CompletionDetails>,
+    prompt_tokens_details: Lenient<Option<PromptDetails>>,
+    completion_tokens_details: Lenient<Option<CompletionDetails>>,
     /// SGLang's, beside the details.
     reasoning_tokens: Count,
 }
@@ -88,11 +88,12 @@ impl<'de> Deserialize<'de> for UsageField {
 
 impl Members {
     fn read(self) -> UsageField {
-        let details = self.completion_tokens_details.0.unwrap_or_default();
+        let prompt_details = self.prompt_tokens_details.0.flatten().unwrap_or_default();
+        let details = self.completion_tokens_details.0.flatten().unwrap_or_default();
         let usage = Usage {
             prompt: self.prompt_tokens.get(),
             completion: self.completion_tokens.get(),
-            cached: self.prompt_tokens_details.0.unwrap_or_default().cached_tokens.get(),
+            cached: prompt_details.cached_tokens.get(),
             reasoning: details.reasoning_tokens.get().or(self.reasoning_tokens.get()),
         };
         if usage.prompt.is_none() && usage.completion.is_none() {

@@ -18,8 +18,10 @@ use crate::RouteError;
 
 /// The response body of a [`Router`](crate::Router).
 #[derive(Debug)]
-#[expect(private_interfaces, reason = "what a body is made of is nobody else's business")]
-pub enum RouterBody {
+pub struct RouterBody(Kind);
+
+#[derive(Debug)]
+enum Kind {
     /// The router's own answer.
     Whole(Full<Bytes>),
     /// One worker's answer.
@@ -30,9 +32,21 @@ pub enum RouterBody {
 
 // === impl RouterBody ===
 
-impl RouterBody {
-    pub(crate) fn whole(body: Bytes) -> Self {
-        Self::Whole(Full::new(body))
+impl From<Bytes> for RouterBody {
+    fn from(body: Bytes) -> Self {
+        Self(Kind::Whole(Full::new(body)))
+    }
+}
+
+impl From<RelayBody> for RouterBody {
+    fn from(body: RelayBody) -> Self {
+        Self(Kind::Relay(body))
+    }
+}
+
+impl From<PairBody> for RouterBody {
+    fn from(body: PairBody) -> Self {
+        Self(Kind::Pair(body))
     }
 }
 
@@ -44,26 +58,26 @@ impl Body for RouterBody {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
-        match self.get_mut() {
-            Self::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
-            Self::Relay(body) => Pin::new(body).poll_frame(cx),
-            Self::Pair(body) => Pin::new(body).poll_frame(cx),
+        match &mut self.get_mut().0 {
+            Kind::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
+            Kind::Relay(body) => Pin::new(body).poll_frame(cx),
+            Kind::Pair(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Whole(body) => body.is_end_stream(),
-            Self::Relay(body) => body.is_end_stream(),
-            Self::Pair(body) => body.is_end_stream(),
+        match &self.0 {
+            Kind::Whole(body) => body.is_end_stream(),
+            Kind::Relay(body) => body.is_end_stream(),
+            Kind::Pair(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Whole(body) => body.size_hint(),
-            Self::Relay(body) => body.size_hint(),
-            Self::Pair(body) => body.size_hint(),
+        match &self.0 {
+            Kind::Whole(body) => body.size_hint(),
+            Kind::Relay(body) => body.size_hint(),
+            Kind::Pair(body) => body.size_hint(),
         }
     }
 }

@@ -49,7 +49,7 @@ impl RelayBody {
     pub(crate) fn answer(response: Response<LegBody>) -> Response<RouterBody> {
         let (parts, leg) = response.into_parts();
         let body = Self::new(&parts, leg);
-        Response::from_parts(parts, RouterBody::Relay(body))
+        Response::from_parts(parts, body.into())
     }
 
     /// Waits for the first frame, and keeps it.

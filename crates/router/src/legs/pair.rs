@@ -52,10 +52,7 @@ pub(crate) async fn answer(
     });
     match taken.await {
         Err(failure) => refusal(failure),
-        Ok(()) => {
-            let body = PairBody::new(body, prefill);
-            Ok(Response::from_parts(parts, RouterBody::Pair(body)))
-        }
+        Ok(()) => Ok(Response::from_parts(parts, PairBody::new(body, prefill).into())),
     }
 }
 

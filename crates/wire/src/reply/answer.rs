@@ -31,7 +31,7 @@ pub(super) struct MetaInfo {
     completion_tokens: Count,
     cached_tokens: Count,
     reasoning_tokens: Count,
-    finish_reason: Lenient<FinishReason>,
+    finish_reason: Lenient<Option<FinishReason>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -121,7 +121,8 @@ impl MetaInfo {
     }
 
     pub(super) fn aborted(&self) -> bool {
-        self.finish_reason.0.as_ref().is_some_and(|reason| reason.kind == "abort")
+        let reason = self.finish_reason.0.as_ref().and_then(Option::as_ref);
+        reason.is_some_and(|reason| reason.kind == "abort")
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Members<'a> {
 #[derive(Deserialize)]
 struct Choice {
     #[serde(default)]
-    finish_reason: Lenient<String>,
+    finish_reason: Lenient<Option<String>>,
 }
 
 // === impl EventFacts ===
@@ -55,7 +55,7 @@ impl EventFacts {
         if data.trim_ascii() == b"[DONE]" {
             return Self { terminal: true, ..Self::default() };
         }
-        let text = text::has_text(data);
+        let text = text::find(data).is_some();
         if !worth_parsing(data) {
             return Self { text, ..Self::default() };
         }
@@ -83,8 +83,9 @@ impl Members<'_> {
     }
 
     fn aborted(&self) -> bool {
-        let reasons = self.choices.0.iter().flatten().flat_map(|choice| &choice.finish_reason.0);
-        reasons.into_iter().any(|reason| reason == "abort" || reason == "error")
+        let choices = self.choices.0.iter().flatten();
+        let mut reasons = choices.filter_map(|choice| choice.finish_reason.0.as_ref()?.as_deref());
+        reasons.any(|reason| reason == "abort" || reason == "error")
     }
 }
 

@@ -8,6 +8,7 @@ mod answer;
 mod event;
 mod names;
 mod reader;
+mod shape;
 mod stream;
 mod text;
 

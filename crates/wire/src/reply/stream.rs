@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::{
     answer::MetaInfo,
     event::{EventFacts, Members},
+    shape::Shape,
 };
 use crate::{Endpoint, Usage, lenient::Lenient, sse::SseScanner};
 
@@ -31,7 +32,7 @@ pub struct StreamReader {
 #[derive(Debug)]
 enum Tally {
     /// Chat and completions, and whatever else speaks in their events.
-    Last(Option<Usage>),
+    Last { usage: Option<Usage>, shape: Shape },
     /// `/generate`: the prompts of a batch take turns, told apart by their index.
     PerPrompt(BTreeMap<u64, Usage>),
 }
@@ -54,7 +55,7 @@ impl StreamReader {
     pub fn new(endpoint: Endpoint) -> Self {
         let tally = match endpoint {
             Endpoint::Generate => Tally::PerPrompt(BTreeMap::new()),
-            _ => Tally::Last(None),
+            _ => Tally::Last { usage: None, shape: Shape::default() },
         };
         Self {
             scanner: SseScanner::default(),
@@ -93,7 +94,7 @@ impl StreamReader {
     /// The counts stated last, if any.
     pub fn usage(&self) -> Option<Usage> {
         match &self.tally {
-            Tally::Last(usage) => *usage,
+            Tally::Last { usage, .. } => *usage,
             Tally::PerPrompt(prompts) => prompts.values().copied().reduce(Usage::plus),
         }
     }
@@ -129,9 +130,9 @@ impl StreamReader {
 impl Tally {
     fn read(&mut self, data: &[u8]) -> EventFacts {
         match self {
-            Self::Last(last) => {
-                let facts = EventFacts::read(data);
-                *last = facts.usage.or(*last);
+            Self::Last { usage, shape } => {
+                let facts = shape.read(data);
+                *usage = facts.usage.or(*usage);
                 facts
             }
             Self::PerPrompt(prompts) => read_generate(prompts, data),

@@ -1,4 +1,6 @@
-//! Whether an event holds text, found without parsing it.
+//! The text of an event, found without parsing it.
+
+use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
@@ -8,30 +10,39 @@ use super::names;
 const TEXT_KEYS: [&[u8]; 6] =
     [b"content", b"text", b"reasoning_content", b"reasoning", b"arguments", b"name"];
 
-/// Whether a member named in [`TEXT_KEYS`] below `choices` is a non-empty string.
-pub(super) fn has_text(data: &[u8]) -> bool {
-    let Some(mut rest) = names::values(&names::CHOICES, data).next() else {
-        return false;
-    };
-    while let Some((string, after)) = next_string(rest) {
+/// Where the inside of the first non-empty string below `choices` stands that a member named in
+/// [`TEXT_KEYS`] has.
+pub(super) fn find(data: &[u8]) -> Option<Range<usize>> {
+    let mut rest = names::values(&names::CHOICES, data).next()?;
+    loop {
+        let (name, after) = next_string(rest)?;
         let Some(value) = after.trim_ascii_start().strip_prefix(b":") else {
             rest = after;
             continue;
         };
-        let value = value.trim_ascii_start();
-        if let [b'"', text @ ..] = value {
-            if text.first() != Some(&b'"') && TEXT_KEYS.contains(&string) {
-                return true;
+        rest = value.trim_ascii_start();
+        if rest.first() == Some(&b'"') {
+            let start = data.len() - rest.len() + 1;
+            let (text, after) = next_string(rest)?;
+            if !text.is_empty() && TEXT_KEYS.contains(&name) {
+                return Some(start..start + text.len());
             }
-            let Some((_, after)) = next_string(value) else {
-                return false;
-            };
             rest = after;
-        } else {
-            rest = value;
         }
     }
-    false
+}
+
+/// Whether these bytes are the inside of one JSON string: no quote ends it early, no escape reaches
+/// past its end.
+pub(super) fn is_inside(text: &[u8]) -> bool {
+    let mut rest = text;
+    while let Some(at) = memchr2(b'"', b'\\', rest) {
+        if rest[at] == b'"' || at + 2 > rest.len() {
+            return false;
+        }
+        rest = &rest[at + 2..];
+    }
+    true
 }
 
 /// The next JSON string's inside, as written, and what follows its closing quote.
@@ -52,7 +63,7 @@ fn next_string(data: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::has_text;
+    use super::{find, is_inside};
 
     #[test]
     fn text_is_told_from_its_absence() {
@@ -79,7 +90,27 @@ mod tests {
             (r#"{"choices":[{"delta":{"x":"\"#, false),
             ("", false),
         ] {
-            assert_eq!(has_text(data.as_bytes()), want, "{data}");
+            assert_eq!(find(data.as_bytes()).is_some(), want, "{data}");
+        }
+    }
+
+    #[test]
+    fn the_text_is_the_inside_of_the_string() {
+        let data = r#"{"choices":[{"delta":{"content" : "a\"b"},"text":"c"}]}"#;
+        assert_eq!(&data[find(data.as_bytes()).unwrap()], r#"a\"b"#);
+    }
+
+    #[test]
+    fn insides_of_strings() {
+        for (text, want) in [
+            ("", true),
+            ("a", true),
+            (r#"\"\\"#, true),
+            (r#"a"b"#, false),
+            (r#"\\""#, false),
+            ("a\\", false),
+        ] {
+            assert_eq!(is_inside(text.as_bytes()), want, "{text}");
         }
     }
 }

@@ -1,0 +1,125 @@
+//! Heap allocations of the meter, counted. They do not depend on the machine, so this is a check
+//! too: it fails if a content event costs the meter any.
+
+use std::{convert::Infallible, hint::black_box, process::ExitCode};
+
+use allocation_counter::{AllocationInfo, measure};
+use benches::{
+    CONTENT_EVENTS,
+    engine::{self, Engine},
+    traffic,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::Full;
+use plimsoll::{AmendLayer, Exporter, MeterLayer, Record, sink_fn};
+use plimsoll_wire::{Endpoint, reply::StreamReader};
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Requests over which the counts are averaged; handles are made before.
+const REQUESTS: u32 = 1_000;
+
+/// Larger than any request here.
+const MAX_BODY: u64 = 1 << 20;
+
+/// One line of the table.
+struct Row {
+    name: &'static str,
+    /// Allocations of a content event.
+    event: f64,
+    /// Allocations of a whole request with 256 of them, and their bytes.
+    request: f64,
+    bytes: f64,
+}
+
+fn main() -> ExitCode {
+    let chat = traffic::chat_stream(CONTENT_EVENTS);
+    let cut = traffic::cut(&chat, 100);
+    let engine = Engine::new(chat.clone());
+    let discard = MeterLayer::new(sink_fn(|_: &Record| {}));
+    let amend = AmendLayer::new(MAX_BODY);
+    let exporter = Exporter::new();
+    let metrics = exporter.layer();
+
+    let rows = [
+        reader("StreamReader", &chat),
+        reader("StreamReader, pieces of 100 bytes", &cut),
+        service("bare service", engine.clone()),
+        service("MeteredBody", discard.layer(engine.clone())),
+        service("MeteredBody, MetricsSink", metrics.layer(engine.clone())),
+        service("AmendedBody", amend.layer(engine.clone())),
+        service("both, MetricsSink", metrics.layer(amend.layer(engine))),
+        service("both, pieces of 100 bytes", metrics.layer(amend.layer(Engine::new(cut)))),
+    ];
+    println!("| what | a content event | a request | its bytes |");
+    println!("|---|---|---|---|");
+    for Row { name, event, request, bytes } in &rows {
+        println!("| {name} | {event:.3} | {request:.2} | {bytes:.0} |");
+    }
+    if rows.iter().all(|row| row.event == 0.0) {
+        ExitCode::SUCCESS
+    } else {
+        eprintln!("a content event must not allocate");
+        ExitCode::FAILURE
+    }
+}
+
+fn reader(name: &'static str, pieces: &[Bytes]) -> Row {
+    let mut reader = StreamReader::new(Endpoint::Chat);
+    let mut push = |pieces: &[Bytes]| {
+        for piece in pieces {
+            reader.push(piece, |facts| _ = black_box(facts));
+        }
+    };
+    push(&pieces[..pieces.len() / 8]);
+    let middle = measure(|| push(&pieces[pieces.len() / 8..pieces.len() * 7 / 8]));
+    let whole = measure(|| {
+        for _ in 0..REQUESTS {
+            let mut reader = StreamReader::new(Endpoint::Chat);
+            for piece in pieces {
+                reader.push(piece, |facts| _ = black_box(facts));
+            }
+        }
+    });
+    Row::new(name, &middle, &whole)
+}
+
+fn service<S, B>(name: &'static str, mut service: S) -> Row
+where
+    S: Service<Request<Full<Bytes>>, Response = Response<B>, Error = Infallible>,
+    B: Body<Data = Bytes, Error = Infallible> + Unpin,
+{
+    let body = traffic::chat_request(1_000);
+    let request = || engine::request(body.clone());
+    let frames = engine::read(&mut engine::call(&mut service, request()), usize::MAX);
+
+    let mut answer = engine::call(&mut service, request());
+    engine::read(&mut answer, frames / 8);
+    let middle = measure(|| _ = engine::read(&mut answer, frames * 3 / 4));
+    drop(answer);
+
+    let requests: Vec<_> = (0..REQUESTS).map(|_| request()).collect();
+    let whole = measure(|| {
+        for request in requests {
+            engine::read(&mut engine::call(&mut service, request), usize::MAX);
+        }
+    });
+    Row::new(name, &middle, &whole)
+}
+
+// === impl Row ===
+
+impl Row {
+    /// `middle` is three quarters of one stream, its start past; `whole` all requests.
+    fn new(name: &'static str, middle: &AllocationInfo, whole: &AllocationInfo) -> Self {
+        let events = CONTENT_EVENTS as f64 * 0.75;
+        Self {
+            name,
+            event: middle.count_total as f64 / events,
+            request: whole.count_total as f64 / f64::from(REQUESTS),
+            bytes: whole.bytes_total as f64 / f64::from(REQUESTS),
+        }
+    }
+}
