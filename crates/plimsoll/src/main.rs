@@ -12,7 +12,7 @@ use self::flags::Command;
 
 fn main() -> ExitCode {
     match run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("plimsoll: {error}");
             ExitCode::from(2)
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), Box<dyn Error>> {
+fn run() -> Result<ExitCode, Box<dyn Error>> {
     match flags::parse(std::env::args_os().skip(1), std::env::vars_os())? {
         Command::Launch(launch) => {
             let settings = flags::resolve(&launch)?;
@@ -30,9 +30,9 @@ fn run() -> Result<(), Box<dyn Error>> {
             }
             serve::run(settings)?;
         }
-        Command::Demo(demo) => demo::run(&demo)?,
+        Command::Demo(demo) => return Ok(demo::run(&demo)?),
         Command::Sim(sim) => sim::run(&sim)?,
         Command::Print(text) => print!("{text}"),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -108,9 +108,15 @@ impl Cluster {
         picked.map(|index| eligible[index].clone()).ok_or(RouteError::NoWorker(role))
     }
 
-    /// The model, if a worker serves it or has served it.
-    pub(crate) fn served_model(&self, model: &str) -> Option<Arc<str>> {
-        self.served.load().get(model).cloned()
+    /// The model, if a worker serves it or has served it. A request that names none means the only
+    /// one that there is.
+    pub(crate) fn served_model(&self, model: Option<&str>) -> Option<Arc<str>> {
+        let served = self.served.load();
+        match model {
+            Some(model) => served.get(model).cloned(),
+            None if served.len() == 1 => served.iter().next().cloned(),
+            None => None,
+        }
     }
 
     pub(crate) fn remember_models(&self, models: &[Model]) {

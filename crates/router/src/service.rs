@@ -97,7 +97,7 @@ impl Router {
         let inference = Inference::read(request, endpoint, self.cluster.config()).await?;
         let mut upstream = Upstream { attempts: 1, ..Upstream::default() };
         let model = inference.slot.get().and_then(|peek| peek.model.as_deref());
-        upstream.served_model = model.and_then(|model| self.cluster.served_model(model));
+        upstream.served_model = self.cluster.served_model(model);
         let answer = if self.cluster.is_paired() {
             self.infer_paired(inference, &mut upstream).await
         } else {

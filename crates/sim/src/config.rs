@@ -1,68 +1,27 @@
 //! What a simulated engine is like.
 
 use std::{
-    fmt,
     net::{Ipv4Addr, SocketAddr},
-    str::FromStr,
     time::Duration,
 };
 
-use crate::error::RoleError;
+use plimsoll_wire::Role;
 
-/// Which part of the work an engine does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Role {
-    /// Computes prompts and hands the KV cache to a decode engine.
-    Prefill,
-    /// Generates from a handed-over KV cache.
-    Decode,
-    /// Does both alone.
-    #[default]
-    Plain,
-}
-
-// === impl Role ===
-
-impl Role {
-    /// The `engine_type` label of the role's metrics.
-    pub(crate) fn engine_type(self) -> &'static str {
-        match self {
-            Self::Prefill => "prefill",
-            Self::Decode => "decode",
-            Self::Plain => "unified",
-        }
-    }
-
-    /// The role as `disaggregation_mode` spells it in `/server_info` and `/v1/loads`.
-    pub(crate) fn disaggregation_mode(self) -> &'static str {
-        match self {
-            Self::Prefill => "prefill",
-            Self::Decode => "decode",
-            Self::Plain => "null",
-        }
+/// The `engine_type` label of a role's metrics.
+pub(crate) fn engine_type(role: Role) -> &'static str {
+    match role {
+        Role::Prefill => "prefill",
+        Role::Decode => "decode",
+        Role::Plain => "unified",
     }
 }
 
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Prefill => "prefill",
-            Self::Decode => "decode",
-            Self::Plain => "plain",
-        })
-    }
-}
-
-impl FromStr for Role {
-    type Err = RoleError;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        match word {
-            "prefill" => Ok(Self::Prefill),
-            "decode" => Ok(Self::Decode),
-            "plain" => Ok(Self::Plain),
-            _ => Err(RoleError(word.to_owned())),
-        }
+/// A role as `disaggregation_mode` spells it in `/server_info` and `/v1/loads`.
+pub(crate) fn disaggregation_mode(role: Role) -> &'static str {
+    match role {
+        Role::Prefill => "prefill",
+        Role::Decode => "decode",
+        Role::Plain => "null",
     }
 }
 
@@ -142,14 +101,6 @@ settings! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn roles_survive_their_spelling() {
-        for role in [Role::Prefill, Role::Decode, Role::Plain] {
-            assert_eq!(role.to_string().parse(), Ok(role));
-        }
-        assert_eq!("both".parse::<Role>(), Err(RoleError("both".to_owned())));
-    }
 
     #[test]
     fn setters_change_their_own_field() {

@@ -5,9 +5,11 @@ use std::{
     sync::Arc,
 };
 
+use plimsoll_wire::Role;
+
 use crate::{
     bootstrap,
-    config::{Role, SimConfig},
+    config::SimConfig,
     error::SimError,
     faults::Faults,
     seen::SeenRequest,

@@ -15,8 +15,3 @@ pub enum SimError {
         source: io::Error,
     },
 }
-
-/// A word that names no role.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no role: use prefill, decode or plain")]
-pub struct RoleError(pub String);

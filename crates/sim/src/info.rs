@@ -1,8 +1,9 @@
 //! What an engine tells about itself. Keys nobody needs are left out of the two big documents.
 
+use plimsoll_wire::Role;
 use serde_json::{Value, json};
 
-use crate::{clock, rank::RankView, state::Engine};
+use crate::{clock, config::disaggregation_mode, rank::RankView, state::Engine};
 
 /// `/v1/models`
 pub(crate) fn models(engine: &Engine) -> Vec<u8> {
@@ -30,7 +31,7 @@ pub(crate) fn server(engine: &Engine) -> Vec<u8> {
     let info = json!({
         "context_length": config.context_len,
         "disaggregation_bootstrap_port": engine.bootstrap_port(),
-        "disaggregation_mode": config.role.disaggregation_mode(),
+        "disaggregation_mode": disaggregation_mode(config.role),
         "disaggregation_transfer_backend": "mooncake",
         "dp_size": config.dp,
         "enable_cache_report": config.cache_report,
@@ -58,7 +59,7 @@ pub(crate) fn server(engine: &Engine) -> Vec<u8> {
 /// `/model_info` and its older name.
 pub(crate) fn model(engine: &Engine) -> Vec<u8> {
     let model = Value::from(engine.config.model.as_str());
-    let mode = engine.config.role.disaggregation_mode();
+    let mode = disaggregation_mode(engine.config.role);
     format!(
         "{{\"model_path\":{model},\"served_model_name\":{model},\"tokenizer_path\":{model},\
          \"is_generation\":true,\"preferred_sampling_params\":null,\
@@ -90,7 +91,7 @@ fn load(engine: &Engine, dp_rank: usize, view: &RankView) -> String {
     let config = &engine.config;
     let (used, capacity) = (view.used, config.capacity_tokens);
     let pair_queues = view.bootstrap + view.inflight + view.prealloc + view.transfer;
-    let prefill = config.role == crate::Role::Prefill;
+    let prefill = config.role == Role::Prefill;
     let utilization = if prefill { -1.0 } else { 0.0 };
     let active = if view.running > 0 { used } else { 0 };
     let four = |ratio: f64| (ratio * 1e4).round() / 1e4;
@@ -117,7 +118,7 @@ fn load(engine: &Engine, dp_rank: usize, view: &RankView) -> String {
         (view.activity.throughput() * 100.0).round() / 100.0,
         four(view.activity.hit_rate),
         view.activity.computed,
-        config.role.disaggregation_mode(),
+        disaggregation_mode(config.role),
         view.bootstrap,
         view.inflight,
         view.prealloc,

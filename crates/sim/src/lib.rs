@@ -31,10 +31,12 @@ mod sync;
 mod text;
 mod totals;
 
+pub use plimsoll_wire::Role;
+
 pub use self::{
-    config::{Role, SimConfig},
+    config::SimConfig,
     engine::SimEngine,
-    error::{RoleError, SimError},
+    error::SimError,
     faults::{Fault, FaultAction, Faults},
     seen::SeenRequest,
     totals::Totals,

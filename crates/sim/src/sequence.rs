@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use plimsoll_wire::Role;
 use tokio::time::{Duration, Instant, sleep, sleep_until, timeout_at};
 
 use crate::{
@@ -11,7 +12,6 @@ use crate::{
     },
     bootstrap::HandOver,
     clock,
-    config::Role,
     metrics::Finished,
     rank::{Lease, Rank, Stage},
     state::Engine,

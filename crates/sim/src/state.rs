@@ -5,12 +5,13 @@ use std::sync::{
     atomic::{AtomicU16, AtomicUsize, Ordering},
 };
 
+use plimsoll_wire::Role;
 use tokio::sync::watch;
 
 use crate::{
     bootstrap::{Peers, Rooms},
     clock,
-    config::{Role, SimConfig},
+    config::SimConfig,
     faults::Faults,
     metrics::Served,
     rank::Rank,

@@ -1,6 +1,7 @@
 //! The commands, and the flags of the small ones.
 
-use clap::{ArgAction, Args, Parser, ValueEnum};
+use clap::{ArgAction, Args, Parser};
+use plimsoll_wire::{Engine, Role};
 
 use super::{
     place::Given,
@@ -72,8 +73,8 @@ pub(crate) struct Demo {
 )]
 pub(crate) struct Sim {
     /// Part it plays
-    #[arg(long, value_enum)]
-    pub(crate) role: SimRole,
+    #[arg(long, value_name = "prefill|decode|plain")]
+    pub(crate) role: Role,
 
     /// Port to listen on; 0 takes any free one
     #[arg(long, value_parser = within(0..=u16::MAX))]
@@ -84,14 +85,15 @@ pub(crate) struct Sim {
     pub(crate) host: String,
 
     /// Engine it resembles
-    #[arg(long, value_enum, default_value_t = SimEngine::Sglang)]
-    pub(crate) engine: SimEngine,
+    #[arg(long, value_name = "sglang|vllm", default_value_t = Engine::Sglang)]
+    pub(crate) engine: Engine,
 
     /// Model it serves
     #[arg(long, value_name = "NAME", default_value = "plimsoll-sim")]
     pub(crate) model: String,
 
-    /// Port for the hand-over (SGLang prefill)
+    /// Port for the hand-over: a prefill engine's own (any free one if left out), or the one a
+    /// decode engine takes when a request names none (8998 if left out)
     #[arg(long, value_name = "PORT", value_parser = within(1..=u16::MAX))]
     pub(crate) bootstrap_port: Option<u16>,
 
@@ -103,9 +105,21 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least(1_u32))]
     pub(crate) tp: u32,
 
+    /// Data-parallel ranks, each with a KV cache of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=1024_u32))]
+    pub(crate) dp: u32,
+
+    /// Time a prompt takes, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = within(0..=60_000_u64))]
+    pub(crate) time_to_first_token_ms: u64,
+
     /// Time between tokens, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = within(0..=60_000_u64))]
     pub(crate) token_interval_ms: u64,
+
+    /// Tell in each answer how many prompt tokens were found in the prefix cache
+    #[arg(long)]
+    pub(crate) cache_report: bool,
 
     /// Serve no /metrics, as an engine started without its metrics flag
     #[arg(long)]
@@ -113,24 +127,4 @@ pub(crate) struct Sim {
 
     #[command(flatten)]
     _help: Help,
-}
-
-/// The part a simulated engine plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SimRole {
-    /// Computes prompts.
-    Prefill,
-    /// Generates tokens.
-    Decode,
-    /// Does both.
-    Plain,
-}
-
-/// The engine a simulated one resembles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SimEngine {
-    /// SGLang.
-    Sglang,
-    /// vLLM.
-    Vllm,
 }

@@ -23,7 +23,7 @@ mod worker;
 mod tests;
 
 pub(crate) use self::{
-    command::{Command, Demo, Launch, Sim, SimEngine, SimRole},
+    command::{Command, Demo, Launch, Sim},
     error::UsageError,
     parse::parse,
     resolve::resolve,

@@ -89,6 +89,50 @@ pub(crate) struct Health {
     pub(crate) disabled: bool,
 }
 
+// === impl Settings ===
+
+impl Settings {
+    /// The settings of a router in front of these workers that is given no other flag.
+    pub(crate) fn new(topology: Topology) -> Self {
+        let everywhere = |port| Listen { host: "0.0.0.0".to_owned(), port };
+        let ids = ["x-request-id", "x-correlation-id", "x-trace-id", "request-id"];
+        Self {
+            listen: everywhere(30001),
+            metrics_listen: everywhere(29001),
+            topology,
+            max_payload_size: 512 << 20,
+            request_timeout: Duration::from_secs(1800),
+            shutdown_grace_period: Duration::from_secs(180),
+            health: Health::default(),
+            request_id_headers: ids.map(HeaderName::from_static).into(),
+            api_key: None,
+            worker_api_key: None,
+            stream_usage: StreamUsage::Inject,
+            model_label_max: 100,
+            allow_client_routing: false,
+            duration_buckets: None,
+            log_level: LogLevel::Info,
+            log_dir: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+// === impl Health ===
+
+impl Default for Health {
+    fn default() -> Self {
+        Self {
+            endpoint: "/health".to_owned(),
+            interval: Duration::from_secs(5),
+            timeout: Duration::from_secs(5),
+            failure_threshold: 3,
+            success_threshold: 1,
+            disabled: false,
+        }
+    }
+}
+
 // === impl Listen ===
 
 impl fmt::Display for Listen {

@@ -7,7 +7,7 @@ use tokio::{net::TcpListener, time::sleep};
 use super::threads::Threads;
 
 /// How long to wait where a connection cannot be accepted: mostly for a free file descriptor.
-const RETRY: Duration = Duration::from_millis(50);
+pub(super) const RETRY: Duration = Duration::from_millis(50);
 
 /// Hands each connection to the thread that has the fewest, so that few long-lived ones do not pile
 /// up on one. Never returns.

@@ -24,6 +24,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
+pub(crate) use self::signals::Signals;
 use self::{threads::Threads, worker_metrics::WorkerMetrics};
 use crate::flags::{Listen, Secret, Settings, Topology};
 
@@ -45,7 +46,6 @@ pub(crate) enum ServeError {
 #[derive(Debug)]
 pub(crate) struct Server {
     exporter: Exporter,
-    cluster: Arc<Cluster>,
     listener: TcpListener,
     metrics_listener: TcpListener,
     threads: Threads,
@@ -59,7 +59,7 @@ pub(crate) fn run(settings: Settings) -> Result<(), ServeError> {
         let server = Server::start(settings).await?;
         let (serving, metrics) = server.addresses()?;
         tracing::info!("serving on http://{serving}, metrics on http://{metrics}/metrics");
-        server.serve(signals::Signals::new()?).await;
+        server.serve(Signals::new()?).await;
         Ok(())
     })
 }
@@ -89,15 +89,7 @@ impl Server {
         let threads = Threads::start(&cluster, &exporter, settings.stream_usage)?;
         let background = cluster.probe();
         let grace_period = settings.shutdown_grace_period;
-        Ok(Self {
-            exporter,
-            cluster,
-            listener,
-            metrics_listener,
-            threads,
-            grace_period,
-            background,
-        })
+        Ok(Self { exporter, listener, metrics_listener, threads, grace_period, background })
     }
 
     /// Where clients and where Prometheus are served.
@@ -105,19 +97,9 @@ impl Server {
         Ok((self.listener.local_addr()?, self.metrics_listener.local_addr()?))
     }
 
-    /// The metrics.
-    pub(crate) fn exporter(&self) -> &Exporter {
-        &self.exporter
-    }
-
-    /// The workers.
-    pub(crate) fn cluster(&self) -> &Arc<Cluster> {
-        &self.cluster
-    }
-
     /// Serves until the first signal, then lets running requests end, for the grace period at most
     /// or until the second signal. The metrics page stays until the end.
-    pub(crate) async fn serve(self, mut signals: signals::Signals) {
+    pub(crate) async fn serve(self, mut signals: Signals) {
         let Self { exporter, listener, metrics_listener, threads, grace_period, .. } = self;
         let mut background = self.background;
         background.spawn(page::serve(metrics_listener, exporter.clone()));

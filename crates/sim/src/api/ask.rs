@@ -1,6 +1,7 @@
 //! Reading a request: one shape for all three APIs.
 
 use http::HeaderMap;
+use plimsoll_wire::Role;
 use serde_json::{Map, Value};
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     rooms::{self, Meeting},
 };
 use crate::{
-    config::Role,
     sequence::Task,
     server::reply::Reply,
     state::Engine,

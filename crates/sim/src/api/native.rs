@@ -1,6 +1,7 @@
 //! `/generate`, SGLang's own API: each event holds all text so far.
 
 use bytes::Bytes;
+use plimsoll_wire::Role;
 use serde::Serialize;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
 };
 use crate::{
     clock,
-    config::Role,
     sequence::Sequence,
     text::{EOS, Token},
 };

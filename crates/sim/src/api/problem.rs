@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
+use plimsoll_wire::Role;
 use serde::Serialize;
 
 use super::Api;
-use crate::{
-    config::Role,
-    server::{body::SimBody, reply, reply::Reply},
-};
+use crate::server::{body::SimBody, reply, reply::Reply};
 
 /// The event a scripted fault sends.
 pub(crate) const STREAM_FAULT: &[u8] = b"data: {\"error\": {\"object\": \"error\", \"message\": \

@@ -1,8 +1,10 @@
 //! Gauges and counters of the scheduler, one series a rank.
 
+use plimsoll_wire::Role;
+
 use super::text::{Labels, Page};
 use crate::{
-    config::{Role, SimConfig},
+    config::{SimConfig, engine_type},
     rank::RankView,
     state::Engine,
 };
@@ -115,7 +117,7 @@ fn rank_labels(engine: &Engine, dp: usize, tp: u32, write: impl FnOnce(&Labels<'
     let (dp, tp) = (dp.to_string(), tp.to_string());
     let labels = [
         ("dp_rank", dp.as_str()),
-        ("engine_type", engine.config.role.engine_type()),
+        ("engine_type", engine_type(engine.config.role)),
         ("model_name", engine.config.model.as_str()),
         ("moe_ep_rank", "0"),
         ("pp_rank", "0"),

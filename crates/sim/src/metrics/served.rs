@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{histogram::Histogram, text::Page};
-use crate::state::Engine;
+use crate::{config::engine_type, state::Engine};
 
 /// Bucket bounds of the time to the first token, seconds.
 const FIRST_TOKEN: &[f64] = &[
@@ -83,7 +83,7 @@ impl Served {
 
     /// Writes the families that have something to tell.
     pub(super) fn write(&self, page: &mut Page, engine: &Engine) {
-        let engine_type = engine.config.role.engine_type();
+        let engine_type = engine_type(engine.config.role);
         let model = engine.config.model.as_str();
         for (name, help, field) in COUNTERS {
             self.each(page, name, "counter", help, |page, kind, sums| {

@@ -22,7 +22,15 @@ fn unknown_words() {
         ("lanch", "there is no command \"lanch\"; there are launch, demo and sim"),
         ("kv", "the command \"kv\" is not in this version; there are launch, demo and sim"),
         ("check x", "the command \"check\" is not in this version; there are launch, demo and sim"),
-        ("sim --port 1", "the following required arguments were not provided: --role <ROLE>"),
+        (
+            "sim --port 1",
+            "the following required arguments were not provided: --role <prefill|decode|plain>",
+        ),
+        (
+            "sim --port 1 --role both",
+            "invalid value 'both' for '--role <prefill|decode|plain>': 'both' is not one of \
+             prefill, decode, plain",
+        ),
         ("demo --prot 1", "there is no flag --prot; the nearest is --port"),
     ] {
         assert_eq!(error(line), wanted, "{line}");

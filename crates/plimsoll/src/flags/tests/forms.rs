@@ -1,7 +1,9 @@
 //! How flags and commands may be written.
 
+use plimsoll_wire::{Engine, Role};
+
 use super::{
-    super::{LogLevel, SimEngine, SimRole, StreamUsage, Topology},
+    super::{LogLevel, StreamUsage, Topology},
     *,
 };
 
@@ -64,12 +66,14 @@ fn the_small_commands() {
     let Ok(Command::Demo(demo)) = command("demo --requests 5 --port 0", &[]) else { panic!() };
     assert_eq!((demo.requests, demo.port, demo.prometheus_port), (Some(5), 0, 29001));
     let line = "sim --role prefill --port 7 --engine vllm --model m --bootstrap-port 8998 \
-                --capacity-tokens 10 --tp 4 --token-interval-ms 0 --no-metrics --host ::1";
+                --capacity-tokens 10 --tp 4 --token-interval-ms 0 --no-metrics --host ::1 \
+                --dp 2 --time-to-first-token-ms 30 --cache-report";
     let Ok(Command::Sim(sim)) = command(line, &[]) else { panic!() };
-    assert_eq!((sim.role, sim.engine), (SimRole::Prefill, SimEngine::Vllm));
+    assert_eq!((sim.role, sim.engine), (Role::Prefill, Engine::Vllm));
     assert_eq!((sim.port, sim.bootstrap_port, sim.host.as_str()), (7, Some(8998), "::1"));
     assert_eq!((sim.capacity_tokens, sim.tp, sim.token_interval_ms), (10, 4, 0));
-    assert!(sim.no_metrics && sim.model == "m");
+    assert_eq!((sim.dp, sim.time_to_first_token_ms), (2, 30));
+    assert!(sim.no_metrics && sim.cache_report && sim.model == "m");
 }
 
 #[test]
@@ -80,4 +84,11 @@ fn help_and_version_are_printed() {
             other => panic!("{line}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn settings_made_in_code_have_the_defaults_of_the_table() {
+    let topology = Topology::Plain(vec!["http://w:1".to_owned()]);
+    let (made, read) = (Settings::new(topology), settings("--worker-urls http://w:1"));
+    assert_eq!(format!("{made:?}"), format!("{read:?}"));
 }
