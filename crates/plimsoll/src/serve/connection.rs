@@ -85,10 +85,9 @@ impl<S: Serve> Connections<S> {
     ) {
         let grace_period = loop {
             tokio::select! {
-                socket = sockets.recv() => match socket {
-                    Some(socket) => self.serve(socket),
-                    None => return,
-                },
+                biased;
+                // No more sockets is not the word to stop: what runs may end first.
+                Some(socket) = sockets.recv() => self.serve(socket),
                 grace_period = &mut stop => break grace_period.unwrap_or_default(),
             }
         };
