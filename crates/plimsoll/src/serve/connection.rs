@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -16,7 +17,6 @@ use hyper::body::{Body, Incoming};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
-    service::TowerToHyperService,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -50,6 +50,12 @@ pub(super) struct Connections<S> {
     graceful: GracefulShutdown,
     open: Arc<AtomicUsize>,
 }
+
+/// A service that is called as soon as hyper has a request's head. The adapter of `hyper_util` waits
+/// for the first poll, which never comes if the client has left by then: nobody would know of that
+/// request.
+#[derive(Debug)]
+struct CallAtOnce<S>(S);
 
 /// One connection, counted until it is dropped.
 struct Open(Arc<AtomicUsize>);
@@ -102,7 +108,7 @@ impl<S: Serve> Connections<S> {
             Ok(socket) => socket,
             Err(error) => return tracing::error!("a connection was lost: {error}"),
         };
-        let service = TowerToHyperService::new(self.service.clone());
+        let service = CallAtOnce(self.service.clone());
         let connection = self.builder.serve_connection(TokioIo::new(socket), service);
         let connection = self.graceful.watch(connection.into_owned());
         tokio::spawn(async move {
@@ -112,6 +118,21 @@ impl<S: Serve> Connections<S> {
                 tracing::debug!("a connection ended early: {error}");
             }
         });
+    }
+}
+
+// === impl CallAtOnce ===
+
+impl<S: Serve> hyper::service::Service<Request<Incoming>> for CallAtOnce<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn call(&self, request: Request<Incoming>) -> S::Future {
+        let mut service = self.0.clone();
+        let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
+        debug_assert!(matches!(ready, Poll::Ready(Ok(()))), "every layer here is always ready");
+        service.call(request)
     }
 }
 

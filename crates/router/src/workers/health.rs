@@ -43,10 +43,10 @@ pub(crate) async fn probe(cluster: Arc<Cluster>, worker: Arc<Worker>, client: Cl
     let mut tally = Tally::default();
     loop {
         let answer = if health.disabled { Ok(()) } else { ask(&cluster, &worker, &client).await };
-        tally.count(answer, &worker, &cluster);
-        if worker.is_up() && worker.models().is_empty() {
+        if answer.is_ok() && worker.models().is_empty() {
             learn_models(&cluster, &worker, &client).await;
         }
+        tally.count(answer, &worker, &cluster);
         let settled = tally.ever_up && (!health.disabled || !worker.models().is_empty());
         time::sleep(if settled { health.interval } else { FIRST_INTERVAL }).await;
     }

@@ -1,0 +1,13 @@
+//! The program from outside. Each module shows one theme; `support` runs the real binary.
+
+mod bodies;
+mod disconnect;
+mod embed;
+mod headers;
+mod page;
+mod pair;
+mod process;
+mod replay;
+mod routes;
+mod splits;
+mod support;

@@ -1,0 +1,217 @@
+//! The router as a process: how it ends, where it logs, what it says of a wrong command line.
+
+use std::{fs, time::Duration};
+
+use plimsoll_sim::{Role, SimConfig};
+use tokio::time::Instant;
+
+use crate::support::{Plimsoll, bounded, chat, command, eventually, sim};
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// A plain engine whose answers take about a second, behind a router.
+async fn slow() -> (Plimsoll, plimsoll_sim::SimEngine) {
+    let config = SimConfig { token_interval: Duration::from_millis(25), ..SimConfig::default() };
+    let engine = sim(config.role(Role::Plain)).await;
+    (Plimsoll::start(&format!("--worker-urls {}", engine.url())).await, engine)
+}
+
+#[tokio::test]
+async fn sigterm_lets_a_stream_end() {
+    bounded(async {
+        let (mut router, engine) = slow().await;
+        let body = chat(",\"stream\":true,\"max_tokens\":40");
+        let mut client = router.post(CHAT, body).open().await;
+        client.until("\"content\":\"").await;
+        router.signal("TERM").await;
+        router.logged("stopping").await;
+        // No new client, and the page is still there.
+        eventually(async || match tokio::net::TcpStream::connect(router.addr).await {
+            Err(_) => Ok(()),
+            Ok(_) => Err("it accepts".to_owned()),
+        })
+        .await;
+        let page = router.page().await;
+        assert_eq!(page.count("plimsoll_requests_in_flight", &[]), 1);
+        assert_eq!(router.ask_metrics("/healthz").send().await.status, 200);
+        let answer = client.rest().await;
+        assert!(answer.complete && answer.text().ends_with("data: [DONE]\n\n"));
+        assert_eq!(answer.text().matches("\"content\":\"").count(), 41);
+        assert_eq!(router.ended().await.code(), Some(0));
+        assert_eq!((engine.totals().finished, engine.totals().aborted), (1, 0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_it_at_once() {
+    bounded(async {
+        let (mut router, engine) = slow().await;
+        let body = chat(",\"stream\":true,\"max_tokens\":2000");
+        let mut client = router.post(CHAT, body).open().await;
+        client.until("\"content\":\"").await;
+        router.signal("INT").await;
+        router.logged("stopping").await;
+        assert!(router.runs());
+        let second = Instant::now();
+        router.signal("TERM").await;
+        assert_eq!(router.ended().await.code(), Some(0));
+        assert!(second.elapsed() < Duration::from_secs(2), "{:?}", second.elapsed());
+        assert!(client.ends_cut().await);
+        engine.wait_for(|totals| totals.aborted == 1).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_grace_period_ends() {
+    bounded(async {
+        let config =
+            SimConfig { token_interval: Duration::from_millis(25), ..SimConfig::default() };
+        let engine = sim(config).await;
+        let line = format!("--worker-urls {} --shutdown-grace-period-secs 1", engine.url());
+        let mut router = Plimsoll::start(&line).await;
+        let body = chat(",\"stream\":true,\"max_tokens\":2000");
+        let mut client = router.post(CHAT, body).open().await;
+        client.until("\"content\":\"").await;
+        router.signal("TERM").await;
+        let asked = Instant::now();
+        assert_eq!(router.ended().await.code(), Some(0));
+        let waited = asked.elapsed().as_secs_f64();
+        assert!((0.9..4.0).contains(&waited), "{waited} s");
+        router.logged("cut off").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn idle_it_ends_at_once() {
+    bounded(async {
+        let (mut router, _engine) = slow().await;
+        let call = router.post(CHAT, chat(",\"max_tokens\":1")).header("connection", "keep-alive");
+        let mut kept = call.open().await;
+        assert_eq!(kept.whole().await.status, 200);
+        let asked = Instant::now();
+        router.signal("TERM").await;
+        assert_eq!(router.ended().await.code(), Some(0));
+        assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn logs_go_to_a_directory_too() {
+    bounded(async {
+        let name = format!("logs-{}", std::process::id());
+        let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let engine = sim(SimConfig::default()).await;
+        let line = format!("--worker-urls {} --log-dir {}", engine.url(), dir.display());
+        let mut router = Plimsoll::start(&line).await;
+        router.signal("TERM").await;
+        assert!(router.ended().await.success());
+        let files: Vec<_> = fs::read_dir(&dir).expect("the directory").flatten().collect();
+        assert_eq!(files.len(), 1);
+        let name = files[0].file_name().into_string().expect("text");
+        assert!(name.starts_with("plimsoll.") && name.ends_with(".log"), "{name}");
+        let text = fs::read_to_string(files[0].path()).expect("a log file");
+        assert!(text.contains("serving on http://") && text.contains("stopping"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+        fs::remove_dir_all(dir).expect("the directory");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn usage_errors_are_one_line_and_exit_2() {
+    bounded(async {
+        let worker = "--worker-urls http://127.0.0.1:9";
+        for (line, wanted) in [
+            (format!("{worker} --prot 1"), "there is no flag --prot; the nearest is --port"),
+            (format!("launch {worker} --worker-url x"), "--worker-urls"),
+            (format!("{worker} --port x"), "from 0 to 65535"),
+            (format!("{worker} --worker-urls ftp://x"), "http"),
+            ("--pd-disaggregation --prefill http://127.0.0.1:9".to_owned(), "--decode"),
+            ("--decode http://127.0.0.1:9".to_owned(), "--pd-disaggregation"),
+            (format!("{worker} --policy manual"), "manual"),
+            (format!("{worker} --enable-igw"), "--enable-igw"),
+            (format!("{worker} --config /nowhere.toml"), "/nowhere.toml"),
+            ("demo --requests 0".to_owned(), "at least 1"),
+            ("sim --port 0".to_owned(), "--role"),
+        ] {
+            let output = command(&line).output().await.expect("it runs");
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{line}: {text}");
+            assert_eq!(text.lines().count(), 1, "{line}: {text}");
+            assert!(text.contains(wanted), "{line}: {text}");
+            assert!(output.stdout.is_empty());
+        }
+        let nothing = command("").output().await.expect("it runs");
+        assert_eq!(nothing.status.code(), Some(2));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_taken_port_is_named() {
+    bounded(async {
+        let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let addr = taken.local_addr().expect("an address");
+        let line =
+            format!("--worker-urls http://127.0.0.1:9 --host 127.0.0.1 --port {}", addr.port());
+        let output = command(&line).output().await.expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(&addr.to_string()) && text.contains("--port"), "{text}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_flag_without_effect_is_one_warning() {
+    bounded(async {
+        let engine = sim(SimConfig::default()).await;
+        let line = format!("launch --worker-urls {} --mini-lb --model-path x", engine.url());
+        let router = Plimsoll::start(&line).await;
+        let log = router.log();
+        let warnings: Vec<_> = log.lines().filter(|line| line.contains("WARN")).collect();
+        assert!(warnings.len() == 1 && warnings[0].contains("--model-path"), "{log}");
+        assert_eq!(router.post(CHAT, chat("")).send().await.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn help_and_version_are_on_standard_output() {
+    bounded(async {
+        for (line, wanted) in
+            [("--help", "--pd-disaggregation"), ("--version", env!("CARGO_PKG_VERSION"))]
+        {
+            let output = command(line).output().await.expect("it runs");
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && text.contains(wanted), "{line}: {text}");
+            assert!(output.stderr.is_empty());
+        }
+    })
+    .await;
+}
+
+/// The demo's table says the same of replies and page, and the exit code agrees.
+#[tokio::test]
+async fn the_demo_adds_up() {
+    bounded(async {
+        let line = "demo --requests 20 --port 0 --prometheus-port 0";
+        let output = command(line).output().await.expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{text}\n{errors}");
+        for name in ["requests", "prompt tokens", "completion tokens"] {
+            let row = text.lines().find_map(|line| line.trim_start().strip_prefix(name));
+            let row = row.unwrap_or_else(|| panic!("no {name}: {text}"));
+            let numbers: Vec<u64> =
+                row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            assert!(numbers.len() == 2 && numbers[0] == numbers[1] && numbers[0] > 0, "{text}");
+            assert!(name != "requests" || numbers[0] == 20, "{text}");
+        }
+    })
+    .await;
+}

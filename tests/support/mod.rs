@@ -1,0 +1,24 @@
+//! What every theme needs: the binary as a child process, an HTTP client that shows bytes, the
+//! metrics page taken apart, engines that answer as told, and waiting with a limit.
+
+mod captures;
+mod engines;
+mod facts;
+mod http;
+mod page;
+mod plimsoll;
+mod program;
+mod wait;
+
+pub(crate) use self::{
+    captures::{Recorded, folder, streams},
+    engines::{
+        Pair, chat, pair_line, posts, replay, room_of, sim, sim_pair, stream_of, text_event,
+    },
+    facts::{Counts, has_error, lower_bound, usage, without_usage},
+    http::{Answer, Call, Exchange},
+    page::{Page, Sample},
+    plimsoll::{Plimsoll, command},
+    program::example,
+    wait::{bounded, eventually},
+};
