@@ -33,7 +33,7 @@ pub struct RouterConfig {
 }
 
 /// When a worker counts as up.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthConfig {
     /// The path that is probed (`/health`).
     pub endpoint: String,

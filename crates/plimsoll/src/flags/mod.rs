@@ -28,6 +28,6 @@ pub(crate) use self::{
     parse::parse,
     resolve::resolve,
     secret::Secret,
-    settings::{Health, Listen, Settings, Topology},
+    settings::{Listen, Settings, Topology},
     table::{Flags, LogLevel, StreamUsage},
 };

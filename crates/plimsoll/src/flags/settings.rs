@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf, time::Duration};
 
 use http::HeaderName;
+use plimsoll_router::HealthConfig;
 
 use super::{
     Secret,
@@ -25,7 +26,7 @@ pub(crate) struct Settings {
     /// Longest wait for running requests at shutdown; may be zero.
     pub(crate) shutdown_grace_period: Duration,
     /// When a worker counts as up.
-    pub(crate) health: Health,
+    pub(crate) health: HealthConfig,
     /// Headers that may bring a request's id, first match wins; may be empty.
     pub(crate) request_id_headers: Vec<HeaderName>,
     /// Key that clients must send. Workers get it too, unless they have one of their own.
@@ -72,23 +73,6 @@ pub(crate) enum Topology {
     Plain(Vec<String>),
 }
 
-/// When a worker counts as up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Health {
-    /// Path that is probed; begins with a slash.
-    pub(crate) endpoint: String,
-    /// Time between probes, at least 1 s.
-    pub(crate) interval: Duration,
-    /// Longest wait for a probe's answer, at least 1 s.
-    pub(crate) timeout: Duration,
-    /// Failed probes in a row that take a worker out, at least 1.
-    pub(crate) failure_threshold: u32,
-    /// Good probes in a row that bring it back, at least 1.
-    pub(crate) success_threshold: u32,
-    /// No probing: every worker counts as up.
-    pub(crate) disabled: bool,
-}
-
 // === impl Settings ===
 
 impl Settings {
@@ -103,7 +87,7 @@ impl Settings {
             max_payload_size: 512 << 20,
             request_timeout: Duration::from_secs(1800),
             shutdown_grace_period: Duration::from_secs(180),
-            health: Health::default(),
+            health: HealthConfig::default(),
             request_id_headers: ids.map(HeaderName::from_static).into(),
             api_key: None,
             worker_api_key: None,
@@ -114,21 +98,6 @@ impl Settings {
             log_level: LogLevel::Info,
             log_dir: None,
             warnings: Vec::new(),
-        }
-    }
-}
-
-// === impl Health ===
-
-impl Default for Health {
-    fn default() -> Self {
-        Self {
-            endpoint: "/health".to_owned(),
-            interval: Duration::from_secs(5),
-            timeout: Duration::from_secs(5),
-            failure_threshold: 3,
-            success_threshold: 1,
-            disabled: false,
         }
     }
 }

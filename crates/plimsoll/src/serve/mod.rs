@@ -15,7 +15,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use http::HeaderValue;
 use plimsoll::Exporter;
-use plimsoll_router::{Cluster, HealthConfig, RouterConfig};
+use plimsoll_router::{Cluster, RouterConfig};
 use plimsoll_wire::{Backend, Role};
 use tokio::{
     net::TcpListener,
@@ -133,14 +133,7 @@ fn router_config(settings: &Settings, metrics_port: u16) -> RouterConfig {
     let mut config = RouterConfig::new(workers(&settings.topology));
     config.max_body = settings.max_payload_size as u64;
     config.idle_timeout = settings.request_timeout;
-    config.health = HealthConfig {
-        endpoint: settings.health.endpoint.clone(),
-        interval: settings.health.interval,
-        timeout: settings.health.timeout,
-        failure_threshold: settings.health.failure_threshold,
-        success_threshold: settings.health.success_threshold,
-        disabled: settings.health.disabled,
-    };
+    config.health = settings.health.clone();
     config.request_id_headers.clone_from(&settings.request_id_headers);
     config.authorization = settings.api_key.as_ref().and_then(bearer);
     config.worker_authorization = settings.worker_api_key.as_ref().and_then(bearer);

@@ -11,7 +11,9 @@ use self::{
     topology::topology,
     warnings::warnings,
 };
-use super::{Health, Launch, Settings, UsageError};
+use plimsoll_router::HealthConfig;
+
+use super::{Launch, Settings, UsageError};
 
 /// Checks how the flags go together and applies what depends on several of them.
 pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
@@ -27,7 +29,7 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         max_payload_size: flags.requests.max_payload_size,
         request_timeout: Duration::from_secs(flags.requests.request_timeout_secs),
         shutdown_grace_period: Duration::from_secs(flags.requests.shutdown_grace_period_secs),
-        health: Health {
+        health: HealthConfig {
             endpoint: path("health-check-endpoint", &health.health_check_endpoint, given)?,
             interval: Duration::from_secs(health.health_check_interval_secs),
             timeout: Duration::from_secs(health.health_check_timeout_secs),
