@@ -6,8 +6,9 @@
 //!
 //! A request's body is read once, looked at once ([`plimsoll_wire::peek`]) and edited as bytes. Both
 //! legs of a pair are sent from the request's own future, and the answer goes to the client frame by
-//! frame as it comes: nothing is spawned for a request, nothing is buffered but its body. (One thing
-//! may outlive a request, see [`legs`].)
+//! frame as it comes: nothing is spawned for a request, nothing is buffered but its body. One thing
+//! may outlive a request: the reply of its prefill worker, which says how much of the prompt was
+//! cached, is read for at most 2 s after the client has its whole answer.
 
 mod about;
 mod answer;
