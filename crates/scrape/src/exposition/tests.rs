@@ -2,8 +2,10 @@ use proptest::prelude::*;
 
 use super::{Malformed, lines, lines_of};
 
-/// The samples of a page as name, labels and value.
-fn read(page: &str) -> Vec<Result<(String, Vec<(String, String)>, f64), Malformed>> {
+/// A sample's name, labels and value.
+type Read = (String, Vec<(String, String)>, f64);
+
+fn read(page: &str) -> Vec<Result<Read, Malformed>> {
     let samples = lines(page).map(|line| {
         line.map(|sample| {
             let labels = sample.labels.iter();
@@ -14,7 +16,7 @@ fn read(page: &str) -> Vec<Result<(String, Vec<(String, String)>, f64), Malforme
     samples.collect()
 }
 
-fn one(line: &str) -> (String, Vec<(String, String)>, f64) {
+fn one(line: &str) -> Read {
     match read(line).as_slice() {
         [Ok(sample)] => sample.clone(),
         other => panic!("{line}: {other:?}"),
