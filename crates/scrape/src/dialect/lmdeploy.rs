@@ -1,0 +1,15 @@
+//! LMDeploy, whose metrics are on by default.
+
+use super::{Dialect, Rule, Signal};
+
+pub(super) static DIALECT: Dialect = Dialect {
+    engine: "lmdeploy",
+    prefixes: &["lmdeploy:", "lmdeploy_"],
+    rank_label: "engine",
+    rules: &[
+        // "perc" is a ratio
+        Rule::new("gpu_cache_usage_perc", Signal::FullRatio),
+        Rule::new("num_requests_running", Signal::Running),
+        Rule::new("num_requests_waiting", Signal::Waiting),
+    ],
+};

@@ -1,0 +1,305 @@
+//! One worker, its data ranks merged.
+
+use crate::{
+    page::{Page, Values},
+    signal::Signal,
+    state::State,
+};
+
+/// What is known of a worker from elsewhere than its metrics page, as `/get_server_info` states it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// How many data ranks it has.
+    pub data_ranks: Option<u32>,
+    /// What the pool of one of them holds, in tokens.
+    pub rank_capacity: Option<f64>,
+}
+
+/// What one worker's KV cache holds. `None` is not known, which is not 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The data ranks, in the order of their names.
+    pub pools: Vec<Pool>,
+    /// Requests in a batch, of all ranks that say so.
+    pub running: Option<f64>,
+    /// Requests in each queue, of all ranks that say so, in the order of [`Queue::ALL`].
+    pub queued: [Option<f64>; Queue::ALL.len()],
+    /// Tokens that the host tier holds, and those in use there.
+    pub host_capacity: Option<f64>,
+    /// Tokens in use in the host tier.
+    pub host_used: Option<f64>,
+    /// Share of the pool held for decode requests that do not run yet: of the rank with most.
+    pub prealloc_ratio: Option<f64>,
+    /// Tokens written in a second, of all ranks.
+    pub generation_rate: Option<f64>,
+    /// How the reading went.
+    pub state: State,
+}
+
+/// Where a request waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// For a batch.
+    Waiting,
+    /// Prefill: for decode's hand-shake.
+    PrefillBootstrap,
+    /// Prefill: for its KV cache to be sent.
+    PrefillInflight,
+    /// Decode: for room.
+    DecodePrealloc,
+    /// Decode: for its KV cache to come.
+    DecodeTransfer,
+}
+
+/// The pool of one data rank. Token counts are in tokens, ratios from 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pool {
+    /// The rank's name, where the page has several.
+    pub rank: Option<String>,
+    /// What it holds.
+    pub capacity: Option<f64>,
+    /// What requests hold of it.
+    pub used: Option<f64>,
+    /// What is neither used nor cached.
+    pub available: Option<f64>,
+    /// What is cached and held by no request.
+    pub evictable: Option<f64>,
+    /// Used by capacity, else as the engine says.
+    pub usage_ratio: Option<f64>,
+    /// How full the sliding-window pool is, on a model that has one.
+    pub swa_ratio: Option<f64>,
+    /// How full the pool of states is, on a model that has one.
+    pub mamba_ratio: Option<f64>,
+    /// That of the fullest pool of the rank, sliding windows and states included: from ratios that
+    /// are not rounded, if there are any.
+    pub usage_ratio_max: Option<f64>,
+}
+
+// === impl Reading ===
+
+impl Reading {
+    /// Merges the ranks of a page. Ranks that sleep hold nothing, and are left out.
+    pub fn of(page: &Page, facts: &Facts) -> Self {
+        let server = Server::of(page, facts);
+        let awake = || {
+            let ranks = page.ranks.iter();
+            ranks.filter(|(_, values)| values.get(Signal::Awake) != Some(0.0))
+        };
+        let of_all = |signal| match server.ranks {
+            Ranks::Mixed => None,
+            Ranks::Told | Ranks::Summed => sum(awake().map(|(_, values)| values.get(signal))),
+        };
+        let pools = awake().map(|(rank, values)| Pool::of(rank.clone(), values, &server));
+        let pools: Vec<_> = pools.filter(Pool::says_something).collect();
+        let state = State::of(page, &pools, server.ranks == Ranks::Mixed);
+        let prealloc = awake().filter_map(|(_, values)| values.get(Signal::PreallocRatio));
+        Self {
+            pools,
+            running: of_all(Signal::Running),
+            queued: Queue::ALL.map(|queue| of_all(queue.signal())),
+            host_capacity: of_all(Signal::HostCapacity),
+            host_used: of_all(Signal::HostUsed),
+            prealloc_ratio: prealloc.reduce(f64::max),
+            generation_rate: of_all(Signal::GenerationRate),
+            state,
+        }
+    }
+
+    /// What all pools hold that say so.
+    pub fn capacity(&self) -> Option<f64> {
+        sum(self.pools.iter().map(|pool| pool.capacity))
+    }
+
+    /// What is neither used nor cached in all pools that say so.
+    pub fn available(&self) -> Option<f64> {
+        sum(self.pools.iter().map(|pool| pool.available))
+    }
+
+    /// What is cached and held by no request, in all pools that say so.
+    pub fn evictable(&self) -> Option<f64> {
+        sum(self.pools.iter().map(|pool| pool.evictable))
+    }
+
+    /// Requests in one queue.
+    pub fn queued(&self, queue: Queue) -> Option<f64> {
+        self.queued[queue as usize]
+    }
+
+    /// What requests hold of all pools that say so.
+    pub fn used(&self) -> Option<f64> {
+        sum(self.pools.iter().map(|pool| pool.used))
+    }
+
+    /// Used by capacity over the pools that have both; where no capacity is known, the plain mean of
+    /// the ratios.
+    pub fn usage_ratio(&self) -> Option<f64> {
+        let weighed =
+            self.pools.iter().filter_map(|pool| Some((pool.usage_ratio?, pool.capacity?)));
+        let (used, capacity) = weighed.fold((0.0, 0.0), |(used, capacity), (ratio, weight)| {
+            (used + ratio * weight, capacity + weight)
+        });
+        if capacity > 0.0 {
+            return Some(used / capacity);
+        }
+        let ratios: Vec<_> = self.pools.iter().filter_map(|pool| pool.usage_ratio).collect();
+        #[expect(clippy::cast_precision_loss, reason = "there are few ranks")]
+        (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
+    }
+
+    /// How full the fullest pool is.
+    pub fn usage_ratio_max(&self) -> Option<f64> {
+        self.pools.iter().filter_map(|pool| pool.usage_ratio_max).reduce(f64::max)
+    }
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// Every queue, in label order of the contract.
+    pub const ALL: [Self; 5] = [
+        Self::Waiting,
+        Self::PrefillBootstrap,
+        Self::PrefillInflight,
+        Self::DecodePrealloc,
+        Self::DecodeTransfer,
+    ];
+
+    /// The label value.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::PrefillBootstrap => "prefill_bootstrap",
+            Self::PrefillInflight => "prefill_inflight",
+            Self::DecodePrealloc => "decode_prealloc",
+            Self::DecodeTransfer => "decode_transfer",
+        }
+    }
+
+    const fn signal(self) -> Signal {
+        match self {
+            Self::Waiting => Signal::Waiting,
+            Self::PrefillBootstrap => Signal::PrefillBootstrap,
+            Self::PrefillInflight => Signal::PrefillInflight,
+            Self::DecodePrealloc => Signal::DecodePrealloc,
+            Self::DecodeTransfer => Signal::DecodeTransfer,
+        }
+    }
+}
+
+/// The sum of those that are known, if any is.
+fn sum(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    values.flatten().reduce(|a, b| a + b)
+}
+
+/// What must be known of the whole to read one rank.
+#[derive(Debug)]
+struct Server {
+    data_ranks: f64,
+    rank_capacity: Option<f64>,
+    ranks: Ranks,
+}
+
+/// How a page has the data ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ranks {
+    /// Each by itself.
+    Told,
+    /// As one, its counts added up and its ratios those of any one: SGLang up to 0.4.3.
+    Summed,
+    /// As one, which is any one of them at any time: SGLang 0.4.4 to 0.4.9.
+    Mixed,
+}
+
+// === impl Server ===
+
+impl Server {
+    fn of(page: &Page, facts: &Facts) -> Self {
+        let told = page.ranks.len() != 1 || !page.ranks.contains_key(&None);
+        let expected = facts.data_ranks.unwrap_or(1);
+        let ranks = match page.engine {
+            Some("sglang") if !told && expected > 1 && page.has_engine_type => Ranks::Mixed,
+            Some("sglang") if !told && expected > 1 => Ranks::Summed,
+            _ => Ranks::Told,
+        };
+        let of_all = facts.rank_capacity.map(|capacity| capacity * f64::from(expected));
+        #[expect(clippy::cast_precision_loss, reason = "there are few ranks")]
+        let data_ranks = page.ranks.len() as f64;
+        Self {
+            data_ranks,
+            rank_capacity: if ranks == Ranks::Told { facts.rank_capacity } else { of_all },
+            ranks,
+        }
+    }
+}
+
+// === impl Pool ===
+
+impl Pool {
+    fn of(rank: Option<String>, values: &Values, server: &Server) -> Self {
+        let get = |signal| values.get(signal).filter(|_| server.ranks != Ranks::Mixed);
+        let available = get(Signal::Available);
+        let evictable = get(Signal::Evictable);
+        // Where there are other pools the headline is that of the fullest, and counts mix them.
+        let mixed = get(Signal::SwaCapacity).is_some()
+            || get(Signal::SwaRatio).is_some_and(|ratio| ratio > 0.0)
+            || get(Signal::MambaRatio).is_some_and(|ratio| ratio > 0.0);
+        let headline = get(Signal::HeadlineRatio).filter(|_| server.ranks == Ranks::Told);
+        let own_ratio = get(Signal::FullRatio).or(headline.filter(|_| !mixed));
+        let counted = get(Signal::Used).or_else(|| blocks(values, Signal::UsedBlocks));
+        let counted = counted.filter(|_| server.ranks != Ranks::Mixed);
+        let capacity = capacity(values, counted, own_ratio, server);
+        let used = counted.or_else(|| Some((own_ratio? * capacity?).round()));
+        let exact = match (counted, capacity) {
+            (Some(used), Some(capacity)) if capacity > 0.0 => Some((used / capacity).min(1.0)),
+            _ => None,
+        };
+        let swa_ratio = get(Signal::SwaRatio);
+        let mamba_ratio = get(Signal::MambaRatio);
+        let ratios = [get(Signal::FullRatio), swa_ratio, mamba_ratio];
+        let fullest = ratios.into_iter().flatten().chain(exact).reduce(f64::max);
+        Self {
+            rank,
+            capacity,
+            used,
+            available,
+            evictable,
+            usage_ratio: exact.or(own_ratio).or(headline),
+            swa_ratio: swa_ratio.filter(|&ratio| ratio > 0.0 || get(Signal::SwaCapacity).is_some()),
+            mamba_ratio: mamba_ratio.filter(|&ratio| ratio > 0.0),
+            usage_ratio_max: fullest.or(headline),
+        }
+    }
+
+    fn says_something(&self) -> bool {
+        self.capacity.is_some() || self.used.is_some() || self.usage_ratio.is_some()
+    }
+}
+
+/// What the pool holds: as stated, or as its parts show where they are more; else by blocks; else by
+/// what is used and how full that makes it.
+fn capacity(
+    values: &Values,
+    used: Option<f64>,
+    ratio: Option<f64>,
+    server: &Server,
+) -> Option<f64> {
+    let get = |signal| values.get(signal);
+    let parts = || Some(get(Signal::Used)? + get(Signal::Available)? + get(Signal::Evictable)?);
+    let stated = match (get(Signal::Capacity), parts()) {
+        (Some(stated), Some(parts)) => Some(stated.max(parts)),
+        (stated, parts) => stated.or(parts),
+    };
+    stated
+        .or_else(|| blocks(values, Signal::Blocks))
+        .or_else(|| Some(blocks(values, Signal::BlocksOfAllRanks)? / server.data_ranks))
+        .or(server.rank_capacity)
+        .or_else(|| {
+            let ratio = ratio.filter(|&ratio| ratio > 0.0)?;
+            Some((used? / ratio).round())
+        })
+}
+
+/// A number of blocks in tokens.
+fn blocks(values: &Values, signal: Signal) -> Option<f64> {
+    Some(values.get(signal)? * values.get(Signal::BlockTokens)?)
+}

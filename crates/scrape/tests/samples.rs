@@ -1,0 +1,159 @@
+//! Pages in the true format of many engines and versions, each with its one right reading.
+
+use std::{fs, path::Path};
+
+use plimsoll_scrape::{Discarded, Facts, Page, Queue, Reading, State};
+
+/// What a page is to be read as. Ratios are given to four decimals.
+struct Want {
+    page: &'static str,
+    facts: Facts,
+    state: State,
+    pools: usize,
+    capacity: Option<f64>,
+    used: Option<f64>,
+    ratio: Option<f64>,
+    ratio_max: Option<f64>,
+    running: Option<f64>,
+    waiting: Option<f64>,
+}
+
+const NOTHING: Want = Want {
+    page: "",
+    facts: Facts { data_ranks: None, rank_capacity: None },
+    state: State::Ok,
+    pools: 1,
+    capacity: None,
+    used: None,
+    ratio: None,
+    ratio_max: None,
+    running: None,
+    waiting: None,
+};
+
+const fn full(
+    page: &'static str,
+    (capacity, used): (u32, u32),
+    (ratio, ratio_max): (f64, f64),
+    (running, waiting): (u32, u32),
+) -> Want {
+    Want {
+        page,
+        capacity: Some(capacity as f64),
+        used: Some(used as f64),
+        ratio: Some(ratio),
+        ratio_max: Some(ratio_max),
+        running: Some(running as f64),
+        waiting: Some(waiting as f64),
+        ..NOTHING
+    }
+}
+
+const fn capacity_only(page: &'static str, capacity: u32) -> Want {
+    Want { page, state: State::CapacityOnly, capacity: Some(capacity as f64), ..NOTHING }
+}
+
+const TWO_RANKS: Facts = Facts { data_ranks: Some(2), rank_capacity: Some(402_688.0) };
+
+const WANTED: [Want; 17] = [
+    capacity_only("seed-decode-tp4", 2_581_504),
+    capacity_only("sglang-0.5.23-decode-idle-tp4", 1_482_752),
+    full("sglang-0.5.23-decode-loaded-tp4", (1_482_752, 912_384), (0.6153, 0.6153), (87, 3)),
+    full("sglang-0.5.23-prefill-tp4", (1_482_752, 611_200), (0.4122, 0.4122), (2, 11)),
+    Want {
+        pools: 2,
+        ..full("sglang-0.5.23-dp2-tp4", (805_376, 212_480), (0.2638, 0.4679), (70, 4))
+    },
+    full("sglang-0.5.23-priority-tp1", (1_482_752, 326_353), (0.2201, 0.2201), (30, 12)),
+    full("sglang-0.5.23-swa-hicache-tp1", (2_210_048, 692_187), (0.3132, 0.8713), (44, 0)),
+    full("sglang-0.5.12-pp2-tp2", (611_904, 214_590), (0.3507, 0.3507), (18, 2)),
+    full("sglang-0.5.6-decode-loaded-tp4", (805_120, 412_345), (0.5122, 0.5122), (40, 0)),
+    Want {
+        page: "sglang-0.4.9-dp2",
+        facts: TWO_RANKS,
+        state: State::Partial,
+        capacity: Some(805_376.0),
+        ..NOTHING
+    },
+    Want {
+        facts: TWO_RANKS,
+        ..full("sglang-0.4.1-dp2", (805_376, 231_353), (0.2873, 0.2873), (32, 2))
+    },
+    Want { pools: 2, ..full("vllm-0.33.0-v1-dp2", (669_824, 309_242), (0.4617, 0.8313), (47, 9)) },
+    full("vllm-0.10.0-v1-api2", (334_912, 138_319), (0.413, 0.413), (14, 0)),
+    full("vllm-0.6.6-v0", (440_320, 274_402), (0.6232, 0.6232), (23, 4)),
+    full("trtllm-main", (483_840, 353_792), (0.7312, 0.7312), (33, 2)),
+    Want {
+        page: "llamacpp-current",
+        state: State::NoKvMetric,
+        pools: 0,
+        running: Some(2.0),
+        waiting: Some(1.0),
+        ..NOTHING
+    },
+    full("llamacpp-2025-04", (16_384, 5_124), (0.3127, 0.3127), (2, 1)),
+];
+
+fn sample(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/samples");
+    fs::read_to_string(folder.join(name).with_extension("prom")).expect("a sample")
+}
+
+fn rounded(ratio: Option<f64>) -> Option<f64> {
+    ratio.map(|ratio| (ratio * 1e4).round() / 1e4)
+}
+
+#[test]
+fn every_sample_has_its_one_reading() {
+    for want in WANTED {
+        let name = want.page;
+        let path = format!("{name}.prom");
+        let page = Page::read(&sample(&path));
+        assert_eq!(page.discarded.malformed, 0, "{name}");
+        let reading = Reading::of(&page, &want.facts);
+        assert_eq!((reading.state, reading.pools.len()), (want.state, want.pools), "{name}");
+        assert_eq!((reading.capacity(), reading.used()), (want.capacity, want.used), "{name}");
+        let ratios = (rounded(reading.usage_ratio()), rounded(reading.usage_ratio_max()));
+        assert_eq!(ratios, (want.ratio, want.ratio_max), "{name}");
+        assert_eq!(
+            (reading.running, reading.queued(Queue::Waiting)),
+            (want.running, want.waiting),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn pages_that_say_nothing_say_why() {
+    for (page, state) in [
+        ("", State::Empty),
+        ("\n", State::Empty),
+        ("engine2:kv_fill{model_name=\"acme/tiny\"} 0.9", State::NoKvMetric),
+        ("python_gc_objects_collected_total{generation=\"0\"} 11", State::NoKvMetric),
+        (
+            "vllm:engine_sleep_state{engine=\"0\",sleep_state=\"awake\"} 0.0\n\
+             vllm:kv_cache_usage_perc{engine=\"0\"} 0.0",
+            State::Sleeping,
+        ),
+    ] {
+        let page = Page::read(page);
+        let reading = Reading::of(&page, &Facts::default());
+        assert_eq!((reading.state, reading.pools.len()), (state, 0));
+        assert_eq!((reading.usage_ratio(), page.discarded), (None, Discarded::default()));
+    }
+}
+
+#[test]
+fn unequal_ranks_are_weighed_and_the_fullest_shown() {
+    let page = "sglang:token_usage{dp_rank=\"0\",tp_rank=\"0\"} 0.9\n\
+                sglang:token_usage{dp_rank=\"0\",tp_rank=\"1\"} 0.9\n\
+                sglang:token_usage{dp_rank=\"1\",tp_rank=\"2\"} 0.1\n\
+                sglang:token_usage{dp_rank=\"1\",tp_rank=\"3\"} 0.1\n\
+                sglang:max_total_num_tokens{dp_rank=\"0\",tp_rank=\"0\"} 1000\n\
+                sglang:max_total_num_tokens{dp_rank=\"0\",tp_rank=\"1\"} 1000\n\
+                sglang:max_total_num_tokens{dp_rank=\"1\",tp_rank=\"2\"} 3000\n\
+                sglang:max_total_num_tokens{dp_rank=\"1\",tp_rank=\"3\"} 3000\n";
+    let reading = Reading::of(&Page::read(page), &Facts::default());
+    assert_eq!((reading.capacity(), rounded(reading.usage_ratio())), (Some(4000.0), Some(0.3)));
+    assert_eq!(reading.usage_ratio_max(), Some(0.9));
+}
