@@ -11,3 +11,4 @@ mod replay;
 mod routes;
 mod splits;
 mod support;
+mod workers;

@@ -25,9 +25,8 @@ struct Readiness {
 
 /// The models that eligible workers serve, each as the first of them describes it.
 pub(crate) fn models(cluster: &Cluster) -> Response<RouterBody> {
-    let roles = cluster.needed_roles().iter().copied();
-    let listings: Vec<_> =
-        roles.flat_map(|role| cluster.eligible(role)).map(|worker| worker.models()).collect();
+    let eligible = cluster.all_eligible();
+    let listings: Vec<_> = eligible.iter().map(|worker| worker.models()).collect();
     let mut seen = HashSet::new();
     let models = listings.iter().flat_map(|listing| listing.iter());
     let data = models.filter(|model| seen.insert(&*model.id)).map(|model| &*model.entry).collect();
@@ -52,10 +51,10 @@ pub(crate) async fn relay(
     parts: &request::Parts,
 ) -> Result<Response<RouterBody>, RouteError> {
     let cluster = router.cluster();
-    let roles = cluster.needed_roles();
-    let mut last = Err(RouteError::NoWorker(cluster.missing_role().unwrap_or(roles[0])));
-    for worker in roles.iter().flat_map(|&role| cluster.eligible(role)) {
-        last = router.head(worker.clone(), parts, Splice::default()).await.map(RelayBody::answer);
+    let role = cluster.missing_role().unwrap_or(cluster.needed_roles()[0]);
+    let mut last = Err(RouteError::NoWorker(role));
+    for worker in cluster.all_eligible() {
+        last = router.head(worker, parts, Splice::default()).await.map(RelayBody::answer);
         if last.as_ref().is_ok_and(|response| !response.status().is_server_error()) {
             break;
         }

@@ -71,6 +71,7 @@ impl<'a> ErrorAnswer<'a> {
     fn new(error: &'a RouteError) -> Self {
         let kind = match error.status() {
             StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
             StatusCode::NOT_FOUND => "not_found_error",
             status if status.is_client_error() => "invalid_request_error",
             _ => "server_error",

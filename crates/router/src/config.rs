@@ -7,7 +7,8 @@ use plimsoll_wire::Backend;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RouterConfig {
-    /// The workers: prefill and decode ones, or plain ones.
+    /// The workers at the start: prefill and decode ones, or plain ones. They also say which of
+    /// both the router serves, for good.
     pub workers: Vec<Backend>,
     /// Largest request body in bytes (512 MiB).
     pub max_body: u64,
@@ -16,6 +17,8 @@ pub struct RouterConfig {
     /// Longest wait for a worker's first byte, and between its bytes (30 min). There is no limit on
     /// a whole answer.
     pub idle_timeout: Duration,
+    /// How long the requests of a worker that is to go are waited for (180 s).
+    pub drain_grace_period: Duration,
     /// When a worker counts as up.
     pub health: HealthConfig,
     /// Request headers that may bring an id, first match wins. The id goes on, and back to the
@@ -59,6 +62,7 @@ impl RouterConfig {
             max_body: 512 << 20,
             connect_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(1800),
+            drain_grace_period: Duration::from_secs(180),
             health: HealthConfig::default(),
             request_id_headers: vec![crate::headers::REQUEST_ID],
             authorization: None,

@@ -3,6 +3,8 @@ use std::time::Duration;
 use http::StatusCode;
 use plimsoll_wire::{PeekError, Role};
 
+use crate::AdminError;
+
 /// Why a worker's leg of a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -91,14 +93,17 @@ pub enum RouteError {
     /// The metrics are elsewhere.
     #[error("the metrics are at {0}")]
     MetricsElsewhere(String),
-    /// The route knows another method.
+    /// The route knows other methods.
     #[error("{path} takes {allow}")]
     Method {
         /// The path asked for.
         path: String,
-        /// The method that it takes.
+        /// The methods that it takes.
         allow: &'static str,
     },
+    /// The workers were not changed.
+    #[error(transparent)]
+    Admin(#[from] AdminError),
 }
 
 // === impl RouteError ===
@@ -124,6 +129,7 @@ impl RouteError {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::NotFound { .. } | Self::MetricsElsewhere(_) => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Admin(error) => error.status(),
         }
     }
 
@@ -149,6 +155,7 @@ impl RouteError {
             Self::Unauthorized => "invalid_api_key",
             Self::NotFound { .. } | Self::MetricsElsewhere(_) => "not_found",
             Self::Method { .. } => "method_not_allowed",
+            Self::Admin(error) => error.code(),
         }
     }
 
@@ -157,6 +164,7 @@ impl RouteError {
         match self {
             Self::Steering(field) => Some(field),
             Self::Choices(_) => Some("n"),
+            Self::Admin(error) => error.param(),
             _ => None,
         }
     }

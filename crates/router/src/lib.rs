@@ -11,6 +11,7 @@
 //! cached, is read for at most 2 s after the client has its whole answer.
 
 mod about;
+mod admin;
 mod answer;
 mod body;
 mod client;
@@ -26,10 +27,11 @@ mod service;
 mod workers;
 
 pub use self::{
+    admin::{AdminError, PeerAddr},
     body::RouterBody,
-    cluster::Cluster,
+    cluster::{Cluster, Removal},
     config::{HealthConfig, RouterConfig},
     error::{LegError, RouteError},
     service::{Router, RouterFuture},
-    workers::{AttemptResult, Worker},
+    workers::{AddressError, AttemptResult, Worker},
 };

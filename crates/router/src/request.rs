@@ -1,6 +1,6 @@
 //! The client's request, read and checked before anything is sent.
 
-use std::pin::pin;
+use std::{error::Error, future::pending, io, iter, pin::pin};
 
 use bytes::Bytes;
 use http::{Request, request};
@@ -8,7 +8,10 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use plimsoll_wire::{Endpoint, PeekSlot, Splice};
 
-use crate::{RouteError, RouterConfig, headers};
+use crate::{Cluster, RouteError, headers};
+
+/// Any error of a body.
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// An inference request that may be sent.
 #[derive(Debug)]
@@ -20,6 +23,12 @@ pub(crate) struct Inference {
     pub(crate) slot: PeekSlot,
 }
 
+/// A body that cannot be read to its end.
+struct Broken {
+    /// The client has left.
+    left: bool,
+}
+
 // === impl Inference ===
 
 impl Inference {
@@ -29,11 +38,12 @@ impl Inference {
     ///
     /// Where the body is too large, breaks off or is not JSON, and where it or a header would steer
     /// an engine.
-    pub(crate) async fn read<B: Body<Data = Bytes>>(
+    pub(crate) async fn read<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         request: Request<B>,
         endpoint: Endpoint,
-        config: &RouterConfig,
+        cluster: &Cluster,
     ) -> Result<Self, RouteError> {
+        let config = cluster.config();
         let (mut parts, body) = request.into_parts();
         if let Some(name) =
             headers::steering(&parts.headers).filter(|_| !config.allow_client_routing)
@@ -47,6 +57,10 @@ impl Inference {
             slot.read(&whole)?;
             body = whole.into();
         }
+        let model = slot.get().and_then(|peek| peek.model.as_deref());
+        if let Some(model) = cluster.served_model(model) {
+            slot.set_served_model(model);
+        }
         let inference = Self { endpoint, parts, body, slot };
         match inference.slot.get().and_then(|peek| peek.steering) {
             Some(field) if !config.allow_client_routing => {
@@ -57,16 +71,28 @@ impl Inference {
     }
 }
 
-/// Reads a body, its frames uncopied.
-async fn collect<B: Body<Data = Bytes>>(body: B, limit: u64) -> Result<Splice, RouteError> {
+/// Reads a body of at most `limit` bytes, its frames uncopied. Never ends if the client has left: the
+/// server drops what runs for such a client, and nobody would get an answer.
+///
+/// # Errors
+///
+/// If it is larger, or cannot be read.
+pub(crate) async fn collect<B: Body<Data = Bytes, Error: Into<BoxError>>>(
+    body: B,
+    limit: u64,
+) -> Result<Splice, RouteError> {
     let too_large = RouteError::TooLarge { limit };
     if body.size_hint().lower() > limit {
         return Err(too_large);
     }
-    let mut body = pin!(body);
+    let mut body = pin!(body.map_err(|error| Broken { left: has_left(&*error.into()) }));
     let mut whole = Splice::default();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| RouteError::BodyBroke)?;
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(Broken { left: true }) => pending().await,
+            Err(Broken { left: false }) => return Err(RouteError::BodyBroke),
+        };
         if let Ok(data) = frame.into_data() {
             whole.push(data);
         }
@@ -75,4 +101,20 @@ async fn collect<B: Body<Data = Bytes>>(body: B, limit: u64) -> Result<Splice, R
         }
     }
     Ok(whole)
+}
+
+/// Whether an error means that the connection is gone, not that what came cannot be read.
+fn has_left(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = iter::successors(Some(error), |&error| error.source());
+    causes.any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| {
+            matches!(
+                error.kind(),
+                io::ErrorKind::UnexpectedEof
+                    | io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::BrokenPipe
+            )
+        })
+    })
 }

@@ -20,7 +20,16 @@ pub(crate) enum Route {
     Readiness,
     /// One worker of each role generates.
     HealthGenerate,
+    /// The workers, as the router sees them.
+    ListWorkers,
+    /// A worker comes.
+    AddWorker,
+    /// A worker is to go.
+    RemoveWorker,
 }
+
+/// What stands before the URL of a worker.
+const WORKER: &str = "/workers/";
 
 // === impl Route ===
 
@@ -33,6 +42,9 @@ impl Route {
             "/health" | "/liveness" => (Self::Liveness, "GET"),
             "/readiness" => (Self::Readiness, "GET"),
             "/health_generate" => (Self::HealthGenerate, "GET"),
+            "/workers" if *method == Method::POST => (Self::AddWorker, "GET, POST"),
+            "/workers" => (Self::ListWorkers, "GET, POST"),
+            _ if Self::worker(path).is_some() => (Self::RemoveWorker, "DELETE"),
             "/metrics" => return Err(RouteError::MetricsElsewhere(metrics.to_owned())),
             _ => match Endpoint::from_path(path) {
                 Some(Endpoint::Other) | None => {
@@ -42,13 +54,24 @@ impl Route {
             },
         };
         // Where GET is known, so is HEAD: the server sends no body for it.
-        let known = method.as_str() == allow || (method == Method::HEAD && allow == "GET");
+        let method = if *method == Method::HEAD { &Method::GET } else { method };
+        let known = allow.split(", ").any(|allowed| method.as_str() == allowed);
         known.then_some(route).ok_or_else(|| RouteError::Method { path: path.to_owned(), allow })
+    }
+
+    /// The percent-encoded URL in the path of one worker.
+    pub(crate) fn worker(path: &str) -> Option<&str> {
+        path.strip_prefix(WORKER).filter(|url| !url.is_empty())
     }
 
     /// Needs no key: probes have none.
     pub(crate) fn is_open(self) -> bool {
         matches!(self, Self::Liveness | Self::Readiness)
+    }
+
+    /// Changes the router: where there is no key, only those on the same host may.
+    pub(crate) fn is_change(self) -> bool {
+        matches!(self, Self::AddWorker | Self::RemoveWorker)
     }
 }
 
@@ -67,6 +90,16 @@ mod tests {
         assert_eq!(find(Method::HEAD, "/health"), Ok(Route::Liveness));
         assert_eq!(find(Method::GET, "/generate"), Err(StatusCode::METHOD_NOT_ALLOWED));
         assert_eq!(find(Method::POST, "/v1/models"), Err(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(find(Method::HEAD, "/workers"), Ok(Route::ListWorkers));
+        assert_eq!(find(Method::POST, "/workers"), Ok(Route::AddWorker));
+        assert_eq!(find(Method::DELETE, "/workers/http%3A%2F%2Fa"), Ok(Route::RemoveWorker));
+        assert_eq!(find(Method::DELETE, "/workers"), Err(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(
+            find(Method::GET, "/workers/http%3A%2F%2Fa"),
+            Err(StatusCode::METHOD_NOT_ALLOWED)
+        );
+        assert_eq!(find(Method::DELETE, "/workers/"), Err(StatusCode::NOT_FOUND));
+        assert_eq!(find(Method::HEAD, "/generate"), Err(StatusCode::METHOD_NOT_ALLOWED));
         assert_eq!(find(Method::GET, "/metrics"), Err(StatusCode::NOT_FOUND));
         assert_eq!(find(Method::POST, "/v1/unheard-of"), Err(StatusCode::NOT_FOUND));
     }

@@ -16,12 +16,12 @@ use subtle::ConstantTimeEq;
 use tower_service::Service;
 
 use crate::{
-    Cluster, RouteError, RouterBody, Worker, about, answer,
+    Cluster, RouteError, RouterBody, Worker, about, admin, answer,
     body::RelayBody,
     client::Client,
     headers,
     legs::{self, Head, pair, prefill::Prefill},
-    request::Inference,
+    request::{BoxError, Inference},
     route::Route,
 };
 
@@ -52,7 +52,7 @@ impl Router {
 
     async fn answer<B>(self, mut request: Request<B>) -> Response<RouterBody>
     where
-        B: Body<Data = Bytes>,
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
         let names = &self.cluster.config().request_id_headers;
         let id = headers::request_id(request.headers_mut(), names);
@@ -66,20 +66,27 @@ impl Router {
 
     async fn route<B>(&self, request: Request<B>) -> Result<Response<RouterBody>, RouteError>
     where
-        B: Body<Data = Bytes>,
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
         let config = self.cluster.config();
         let route = Route::find(request.method(), request.uri().path(), &config.metrics_address);
         if !route.as_ref().is_ok_and(|route| route.is_open()) {
             authorize(request.headers(), config.authorization.as_ref())?;
         }
-        match route? {
+        let route = route?;
+        if route.is_change() && config.authorization.is_none() {
+            admin::require_local(&request)?;
+        }
+        match route {
             Route::Inference(endpoint) => self.infer(request, endpoint).await,
             Route::Models => Ok(about::models(&self.cluster)),
             Route::Liveness => Ok(answer::empty(http::StatusCode::OK)),
             Route::Readiness => Ok(about::readiness(&self.cluster)),
             Route::Info => about::relay(self, &request.into_parts().0).await,
             Route::HealthGenerate => about::generates(self, &request.into_parts().0).await,
+            Route::ListWorkers => Ok(admin::list(&self.cluster)),
+            Route::AddWorker => admin::add(&self.cluster, request.into_body()).await,
+            Route::RemoveWorker => admin::remove(&self.cluster, request.uri().path()),
         }
     }
 
@@ -89,22 +96,22 @@ impl Router {
         endpoint: Endpoint,
     ) -> Result<Response<RouterBody>, RouteError>
     where
-        B: Body<Data = Bytes>,
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
         if self.cluster.is_paired() && !endpoint.is_paired() {
             return Err(RouteError::NotPaired { path: request.uri().path().to_owned() });
         }
-        let inference = Inference::read(request, endpoint, self.cluster.config()).await?;
+        let inference = Inference::read(request, endpoint, &self.cluster).await?;
         let mut upstream = Upstream { attempts: 1, ..Upstream::default() };
-        let model = inference.slot.get().and_then(|peek| peek.model.as_deref());
-        upstream.served_model = self.cluster.served_model(model);
         let answer = if self.cluster.is_paired() {
             self.infer_paired(inference, &mut upstream).await
         } else {
             self.infer_plain(inference, &mut upstream).await
         };
         let mut response = answer.or_else(|error| match error {
-            RouteError::Leg { .. } => Ok(answer::error(&error)),
+            RouteError::Leg { .. } | RouteError::PrefillReported { .. } => {
+                Ok(answer::error(&error))
+            }
             error => Err(error),
         })?;
         response.extensions_mut().insert(upstream);
@@ -130,7 +137,10 @@ impl Router {
         let prefill = self.cluster.pick(Role::Prefill)?;
         let decode = self.cluster.pick(Role::Decode)?;
         let body = match slot.get() {
-            Some(peek) => legs::with_bootstrap(body, peek, &prefill, self.cluster.rooms())?,
+            Some(peek) => {
+                let prompts = peek.prompts(endpoint);
+                legs::with_bootstrap(body, peek, prompts, &prefill, self.cluster.rooms())?
+            }
             None => body,
         };
         upstream.prefill = Some(prefill.url().clone());
@@ -158,7 +168,7 @@ impl Router {
 
 impl<B> Service<Request<B>> for Router
 where
-    B: Body<Data = Bytes> + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     type Response = Response<RouterBody>;
     type Error = Infallible;

@@ -16,9 +16,13 @@ pub(crate) enum Count {
     #[default]
     Absent,
     Given(u64),
-    /// Negative, fractional, beyond 64 bits, or no number at all.
+    /// Negative, fractional, beyond 2^53, or no number at all.
     Malformed,
 }
+
+/// No count is larger: up to here every whole number has an `f64` of its own, and sums of counts stay
+/// far from the end of 64 bits.
+const MAX: u64 = 1 << 53;
 
 /// A value of the wanted type, or `None` for any other. Where null is usual, the wanted type is an
 /// `Option`: a value that does not fit costs allocations.
@@ -48,18 +52,16 @@ impl<'de> Deserialize<'de> for Count {
             }
 
             fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
-                Ok(Count::Given(count))
+                Ok(if count <= MAX { Count::Given(count) } else { Count::Malformed })
             }
 
             fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
-                /// Up to here every whole number has an f64 of its own.
-                const EXACT: f64 = 9_007_199_254_740_992.0;
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
                     reason = "in range"
                 )]
-                Ok(if count.fract() == 0.0 && (0.0..=EXACT).contains(&count) {
+                Ok(if count.fract() == 0.0 && (0.0..=MAX as f64).contains(&count) {
                     Count::Given(count as u64)
                 } else {
                     Count::Malformed
@@ -121,7 +123,9 @@ mod tests {
         for (text, want) in [
             ("7", Count::Given(7)),
             ("7.0", Count::Given(7)),
-            ("18446744073709551615", Count::Given(u64::MAX)),
+            ("9007199254740992", Count::Given(1 << 53)),
+            ("9007199254740993", Count::Malformed),
+            ("18446744073709551615", Count::Malformed),
             ("null", Count::Absent),
             ("-1", Count::Malformed),
             ("0.5", Count::Malformed),

@@ -17,8 +17,6 @@ pub struct Upstream {
     pub decode: Option<Arc<str>>,
     /// How often a worker, or a pair of them, was asked.
     pub attempts: u32,
-    /// The request's model, where a worker is known to serve it.
-    pub served_model: Option<Arc<str>>,
     /// The router refused the request: overload, no eligible worker, not to be served here.
     pub refused: bool,
     /// What the prefill worker's own reply states, for a prefill/decode pair.

@@ -1,6 +1,6 @@
 use std::{
     collections::VecDeque,
-    fmt,
+    fmt, mem,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -38,6 +38,8 @@ struct Filter {
     /// The pieces of the event that has not ended yet.
     held: Vec<Bytes>,
     held_length: usize,
+    /// An event was taken out whose last byte so far was a CR: an LF that follows belongs to it.
+    after_cr: bool,
     /// What is let through and not yet handed on.
     out: VecDeque<Bytes>,
     withheld: Withheld,
@@ -124,19 +126,20 @@ impl<B: Body<Data = Bytes>> Body for AmendedBody<B> {
 
 impl Filter {
     fn push(&mut self, data: &Bytes) {
-        let Self { scanner, held, held_length, out, withheld } = self;
+        let Self { scanner, held, held_length, after_cr, out, withheld } = self;
         // The bytes from here on are let through in one run, unless an event ends it.
-        let mut from = 0;
+        let mut from = usize::from(mem::take(after_cr) && data.first() == Some(&b'\n'));
         let unfinished = scanner.push(data, |event| {
-            let let_go = *held_length > MAX_HELD;
+            let let_go = event.continued && *held_length > MAX_HELD;
             let taken = !let_go && take_out(&event, withheld);
             if taken && event.continued {
                 held.clear();
             }
             out.extend(held.drain(..));
             if taken {
-                pass(out, data.slice(from..event.span.start));
+                pass(out, data.slice(from..event.span.start.max(from)));
                 from = event.span.end;
+                *after_cr = from == data.len() && data.ends_with(b"\r");
             }
             *held_length = 0;
         });

@@ -7,12 +7,13 @@
 //! other endpoints. Of vLLM one thing may be lost: it puts `system_fingerprint` on that event
 //! instead of on the last token's.
 //!
-//! The layer goes below the meter, which gets the counts of the events that were taken out.
+//! The layer goes below the meter, which gets the counts of the events that were taken out. It reads
+//! a request's body only when the service below does, so what that one refuses unread stays unread.
 
 mod body;
-mod collect;
 mod future;
 mod layer;
+mod request;
 mod service;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use plimsoll_wire::Usage;
 
 pub use self::{
-    body::AmendedBody, collect::RequestBody, future::AmendFuture, layer::AmendLayer, service::Amend,
+    body::AmendedBody, future::AmendFuture, layer::AmendLayer, request::RequestBody, service::Amend,
 };
 
 /// The counts of the events that were taken out of one answer, for the meter above.

@@ -1,12 +1,9 @@
-use std::{
-    mem,
-    task::{Context, Poll},
-};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, header::CONTENT_LENGTH};
 use http_body::Body;
-use plimsoll_wire::Endpoint;
+use plimsoll_wire::{Endpoint, PeekSlot};
 use tower_service::Service;
 
 use super::{AmendFuture, AmendedBody, RequestBody};
@@ -44,31 +41,29 @@ impl<Inner> Amend<Inner> {
 
 impl<Inner, B, ResB> Service<Request<B>> for Amend<Inner>
 where
-    Inner: Service<Request<RequestBody<B>>, Response = Response<ResB>> + Clone,
+    Inner: Service<Request<RequestBody<B>>, Response = Response<ResB>>,
     B: Body<Data = Bytes> + Unpin,
     ResB: Body<Data = Bytes>,
 {
     type Response = Response<AmendedBody<ResB>>;
     type Error = Inner::Error;
-    type Future = AmendFuture<Inner, B>;
+    type Future = AmendFuture<Inner::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let max_body = self.max_body.filter(|&max_body| {
-            request.method() == Method::POST
-                && Endpoint::from_path(request.uri().path())
-                    .is_some_and(Endpoint::has_stream_options)
-                && request.body().size_hint().lower() <= max_body
-        });
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let endpoint = Endpoint::from_path(request.uri().path());
+        let streams = endpoint.is_some_and(Endpoint::has_stream_options);
+        let max_body = self.max_body.filter(|_| streams && request.method() == Method::POST);
         let Some(max_body) = max_body else {
-            return AmendFuture::pass(&mut self.inner, request);
+            return AmendFuture::new(self.inner.call(request.map(RequestBody::pass)), None);
         };
-        // The body is read first: the service that was polled ready waits in the future.
-        let clone = self.inner.clone();
-        let ready = mem::replace(&mut self.inner, clone);
-        AmendFuture::collect(ready, request, max_body)
+        let slot = request.extensions_mut().get_or_insert_default::<PeekSlot>().clone();
+        // The length that the client states may not be that of the amended body.
+        request.headers_mut().remove(CONTENT_LENGTH);
+        let request = request.map(|body| RequestBody::amend(body, slot.clone(), max_body));
+        AmendFuture::new(self.inner.call(request), Some(slot))
     }
 }

@@ -142,8 +142,8 @@ impl Exchange {
     }
 
     fn model(&self, answered: Option<String>) -> (Option<Arc<str>>, bool) {
-        if let Some(model) = self.upstream.served_model.clone() {
-            return (Some(model), true);
+        if let Some(model) = self.request.served_model() {
+            return (Some(model.clone()), true);
         }
         let asked = || self.request.get()?.model.as_deref().map(Arc::from);
         (answered.map(Arc::from).or_else(asked), false)

@@ -2,10 +2,11 @@
 
 use std::{
     error::Error,
+    future::pending,
     net::TcpStream,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
     time::Duration,
@@ -18,13 +19,14 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
+use plimsoll_router::PeerAddr;
 use tokio::{
     sync::{mpsc, oneshot},
     time,
 };
 use tower::Service;
 
-/// How long a client may take to send a request's headers.
+/// How long a client may take to send a request's headers, the first ones of a connection included.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A service that a connection can be served by.
@@ -55,7 +57,13 @@ pub(super) struct Connections<S> {
 /// for the first poll, which never comes if the client has left by then: nobody would know of that
 /// request.
 #[derive(Debug)]
-struct CallAtOnce<S>(S);
+struct CallAtOnce<S> {
+    service: S,
+    /// Who sends the requests, if the socket still knows.
+    peer: Option<PeerAddr>,
+    /// A request has come.
+    called: Arc<AtomicBool>,
+}
 
 /// One connection, counted until it is dropped.
 struct Open(Arc<AtomicUsize>);
@@ -108,16 +116,30 @@ impl<S: Serve> Connections<S> {
             Ok(socket) => socket,
             Err(error) => return tracing::error!("a connection was lost: {error}"),
         };
-        let service = CallAtOnce(self.service.clone());
+        let peer = socket.peer_addr().ok().map(PeerAddr);
+        let called = Arc::new(AtomicBool::new(false));
+        let service = CallAtOnce { service: self.service.clone(), peer, called: called.clone() };
         let connection = self.builder.serve_connection(TokioIo::new(socket), service);
         let connection = self.graceful.watch(connection.into_owned());
         tokio::spawn(async move {
             let _open = open;
-            if let Err(error) = connection.await {
+            tokio::select! {
                 // A client that leaves is no news.
-                tracing::debug!("a connection ended early: {error}");
+                ended = connection => if let Err(error) = ended {
+                    tracing::debug!("a connection ended early: {error}");
+                },
+                () = silent(called) => tracing::debug!("a connection sent no request"),
             }
         });
+    }
+}
+
+/// Ends if no request comes in time. The timer of hyper starts only once it is known which version of
+/// the protocol a client speaks.
+async fn silent(called: Arc<AtomicBool>) {
+    time::sleep(HEADER_TIMEOUT).await;
+    if called.load(Ordering::Relaxed) {
+        pending().await
     }
 }
 
@@ -128,8 +150,12 @@ impl<S: Serve> hyper::service::Service<Request<Incoming>> for CallAtOnce<S> {
     type Error = S::Error;
     type Future = S::Future;
 
-    fn call(&self, request: Request<Incoming>) -> S::Future {
-        let mut service = self.0.clone();
+    fn call(&self, mut request: Request<Incoming>) -> S::Future {
+        if let Some(peer) = self.peer {
+            request.extensions_mut().insert(peer);
+        }
+        self.called.store(true, Ordering::Relaxed);
+        let mut service = self.service.clone();
         let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
         debug_assert!(matches!(ready, Poll::Ready(Ok(()))), "every layer here is always ready");
         service.call(request)

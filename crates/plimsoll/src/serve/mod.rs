@@ -133,6 +133,7 @@ fn router_config(settings: &Settings, metrics_port: u16) -> RouterConfig {
     let mut config = RouterConfig::new(workers(&settings.topology));
     config.max_body = settings.max_payload_size as u64;
     config.idle_timeout = settings.request_timeout;
+    config.drain_grace_period = settings.shutdown_grace_period;
     config.health = settings.health.clone();
     config.request_id_headers.clone_from(&settings.request_id_headers);
     config.authorization = settings.api_key.as_ref().and_then(bearer);

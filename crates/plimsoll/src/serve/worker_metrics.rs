@@ -13,7 +13,7 @@ type Value = fn(&Worker) -> usize;
 
 const GAUGES: [(&str, &str, Value); 3] = [
     ("plimsoll_worker_eligible", "1 if the worker may get requests.", |worker| {
-        usize::from(worker.is_up())
+        usize::from(worker.is_eligible())
     }),
     ("plimsoll_worker_in_flight", "Requests and probes of it under way.", Worker::in_flight),
     ("plimsoll_worker_up", "1 if the worker's last probes succeeded.", |worker| {
@@ -33,7 +33,7 @@ impl WorkerMetrics {
         let name = "plimsoll_attempts_total";
         writeln!(page, "# HELP {name} Legs of requests by worker and by how they ended.")?;
         writeln!(page, "# TYPE {name} counter")?;
-        for worker in workers {
+        for worker in workers.iter() {
             for result in AttemptResult::ALL {
                 let (labels, count) = (labels(worker), worker.attempts(result));
                 writeln!(page, "{name}{{{labels},result=\"{}\"}} {count}", result.as_str())?;
@@ -41,7 +41,7 @@ impl WorkerMetrics {
         }
         for (name, help, value) in GAUGES {
             writeln!(page, "\n# HELP {name} {help}\n# TYPE {name} gauge")?;
-            for worker in workers {
+            for worker in workers.iter() {
                 writeln!(page, "{name}{{{}}} {}", labels(worker), value(worker))?;
             }
         }
@@ -51,7 +51,7 @@ impl WorkerMetrics {
     }
 }
 
-/// A worker's URL was checked at start: it holds nothing to escape.
+/// A worker's URL was checked when it came: it holds nothing to escape.
 fn labels(worker: &Worker) -> String {
     format!("worker=\"{}\",role=\"{}\"", worker.url(), worker.role())
 }

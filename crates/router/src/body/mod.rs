@@ -21,6 +21,7 @@ use crate::RouteError;
 pub struct RouterBody(Kind);
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would cost each request an allocation")]
 enum Kind {
     /// The router's own answer.
     Whole(Full<Bytes>),

@@ -1,6 +1,6 @@
 use std::{
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use bytes::Bytes;
@@ -9,19 +9,22 @@ use http_body::{Body, Frame, SizeHint};
 use super::RelayBody;
 use crate::{RouteError, legs::prefill::Tail};
 
-/// Decode's answer, and prefill's leg beside it: read on, and a failure of it ends a stream at once
-/// instead of leaving decode to wait for a KV cache that will not come.
+/// Decode's answer, and prefill's leg beside it: read on, and a failure of it ends the answer as soon
+/// as decode has nothing more to give, instead of leaving decode to wait for a KV cache that will not
+/// come.
 #[derive(Debug)]
 pub(crate) struct PairBody {
     decode: RelayBody,
     prefill: Tail,
+    /// Prefill failed, and decode's answer is not whole.
+    failure: Option<RouteError>,
 }
 
 // === impl PairBody ===
 
 impl PairBody {
     pub(crate) fn new(decode: RelayBody, prefill: Tail) -> Self {
-        let mut body = Self { decode, prefill };
+        let mut body = Self { decode, prefill, failure: None };
         body.note_end();
         body
     }
@@ -42,14 +45,17 @@ impl Body for PairBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
         if let Poll::Ready(failure) = self.prefill.poll_failure(cx) {
-            // A JSON answer that has begun is complete but for its way here.
-            if self.decode.is_stream() && !self.decode.is_answered() {
-                return Poll::Ready(Some(self.decode.end_by(failure.into_error())));
+            self.failure = Some(failure.into_error());
+        }
+        let frame = Pin::new(&mut self.decode).poll_frame(cx);
+        self.note_end();
+        match (frame, self.failure.take()) {
+            (Poll::Pending, Some(failure)) => Poll::Ready(Some(self.decode.end_by(failure))),
+            (frame, failure) => {
+                self.failure = failure;
+                frame
             }
         }
-        let frame = ready!(Pin::new(&mut self.decode).poll_frame(cx));
-        self.note_end();
-        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -66,10 +66,6 @@ impl RelayBody {
         self.end != End::Failed && (marked || self.is_end_stream())
     }
 
-    pub(crate) fn is_stream(&self) -> bool {
-        self.tail.is_some()
-    }
-
     /// Ends the answer by an error: as an event of a stream, else by breaking it off.
     pub(super) fn end_by(&mut self, error: RouteError) -> Result<Frame<Bytes>, RouteError> {
         self.end = End::Failed;
@@ -114,10 +110,17 @@ impl Body for RelayBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.first {
-            // What was taken from the leg is still to come.
-            Some(_) => SizeHint::default(),
-            None => self.leg.size_hint(),
+        // What was taken from the leg is still to come.
+        let first = match &self.first {
+            Some(Some(Ok(frame))) => frame.data_ref().map_or(0, Bytes::len) as u64,
+            _ => 0,
+        };
+        let rest = self.leg.size_hint();
+        let mut hint = SizeHint::new();
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper + first);
         }
+        hint.set_lower(rest.lower() + first);
+        hint
     }
 }

@@ -34,6 +34,14 @@ impl LegBody {
         self.attempt.worker()
     }
 
+    /// The worker reported an error within its answer.
+    pub(super) fn report(&mut self) -> RouteError {
+        self.attempt.settle(AttemptResult::Status5xx);
+        let worker = self.attempt.worker();
+        tracing::warn!("{} worker {} reported an error", worker.role(), worker.url());
+        RouteError::PrefillReported { worker: worker.url().to_string() }
+    }
+
     fn fail(&mut self, error: LegError) -> RouteError {
         self.failed = true;
         self.attempt.fail(error)

@@ -22,6 +22,7 @@ use crate::{
 /// That is decode's, once it has begun and prefill has taken the request, so that a refusal by
 /// prefill is still answered with its own status. Both say so early in a stream. Otherwise the first
 /// byte of decode's answer proves it, too: decode writes none before the KV cache was handed over.
+/// (Its head alone proves nothing.)
 ///
 /// # Errors
 ///
@@ -44,10 +45,9 @@ pub(crate) async fn answer(
     }
     let (parts, body) = response.into_parts();
     let mut body = RelayBody::new(&parts, body);
-    // A JSON answer begins when all is done.
     let taken = poll_fn(|cx| match prefill.poll_failure(cx) {
         Poll::Ready(failure) => Poll::Ready(Err(failure)),
-        Poll::Pending if prefill.has_head() || !body.is_stream() => Poll::Ready(Ok(())),
+        Poll::Pending if prefill.has_head() => Poll::Ready(Ok(())),
         Poll::Pending => body.poll_first(cx).map(Ok),
     });
     match taken.await {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use http::{Response, header::CONTENT_TYPE};
-use http_body::Body;
+use http_body::{Body, Frame};
 use plimsoll_wire::{
     Endpoint,
     reply::{self, ReplyReader},
@@ -87,23 +87,18 @@ impl Future for Prefill {
                 State::Body { body, reader } => {
                     let mut error = false;
                     let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
-                    let ended = match frame.transpose().map_err(PrefillFailure::Error)? {
-                        None => true,
-                        Some(frame) => {
-                            if let Some(data) = frame.data_ref() {
-                                reader.push(data, |facts| error |= facts.error);
-                            }
-                            body.is_end_stream()
-                        }
-                    };
-                    if error {
-                        let worker = body.worker().url().to_string();
+                    let frame = frame.transpose().map_err(PrefillFailure::Error)?;
+                    if let Some(data) = frame.as_ref().and_then(Frame::data_ref) {
+                        reader.push(data, |facts| error |= facts.error);
+                    }
+                    let ended = frame.is_none() || body.is_end_stream();
+                    let reply = ended.then(|| reader.finish(true, |_| {}));
+                    if error || reply.as_ref().is_some_and(|reply| reply.error) {
+                        let error = body.report();
                         *state = State::Over;
-                        let error = RouteError::PrefillReported { worker };
                         return Poll::Ready(Err(PrefillFailure::Error(error)));
                     }
-                    if ended {
-                        let reply = reader.finish(true, |_| {});
+                    if let Some(reply) = reply {
                         if let Some(usage) = usage.take() {
                             usage.send(reply.usage);
                         }

@@ -16,6 +16,7 @@ use crate::{RouteError, Worker, room::Rooms};
 pub(crate) fn with_bootstrap(
     body: Splice,
     peek: &RequestPeek,
+    prompts: Option<usize>,
     prefill: &Worker,
     rooms: &Rooms,
 ) -> Result<Splice, RouteError> {
@@ -27,9 +28,9 @@ pub(crate) fn with_bootstrap(
     // A host name needs no escapes.
     let host = format!("\"{}\"", prefill.host());
     let members = [
-        ("bootstrap_host", one_or_list(peek.prompts, || host.clone())),
-        ("bootstrap_port", one_or_list(peek.prompts, || port.clone())),
-        ("bootstrap_room", one_or_list(peek.prompts, || rooms.next().to_string())),
+        ("bootstrap_host", one_or_list(prompts, || host.clone())),
+        ("bootstrap_port", one_or_list(prompts, || port.clone())),
+        ("bootstrap_room", one_or_list(prompts, || rooms.next().to_string())),
     ];
     let members = members.each_ref().map(|(name, value)| (*name, value.as_str()));
     Ok(body.insert_members(peek.open, peek.empty, &members))
@@ -48,7 +49,7 @@ fn one_or_list(prompts: Option<usize>, value: impl Fn() -> String) -> String {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use plimsoll_wire::{Backend, RequestPeek, Role};
+    use plimsoll_wire::{Backend, Endpoint, RequestPeek, Role};
     use serde_json::Value;
 
     use super::with_bootstrap;
@@ -60,7 +61,8 @@ mod tests {
         let prefill = Worker::new(backend).unwrap();
         let peek = RequestPeek::read(body.as_bytes()).unwrap();
         let body = Bytes::from_static(body.as_bytes()).into();
-        let sent = with_bootstrap(body, &peek, &prefill, &Rooms::new())?;
+        let prompts = peek.prompts(Endpoint::Completions);
+        let sent = with_bootstrap(body, &peek, prompts, &prefill, &Rooms::new())?;
         Ok(String::from_utf8(sent.into_bytes().to_vec()).unwrap())
     }
 

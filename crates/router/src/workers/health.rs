@@ -67,10 +67,15 @@ impl Tally {
                     tracing::info!("{role} worker {url} is up");
                     worker.set_up(true);
                     self.ever_up = true;
+                } else if !worker.is_up() {
+                    let (good, wanted) = (self.good, health.success_threshold);
+                    let reason = format!("its probes succeed again: {good} of {wanted}");
+                    worker.set_down_reason(reason);
                 }
             }
             Err(error) => {
                 (self.good, self.bad) = (0, self.bad.saturating_add(1));
+                worker.set_down_reason(format!("its probes fail: {error}"));
                 if !self.ever_up && self.bad == 1 {
                     tracing::warn!("{role} worker {url} is not up yet: {error}");
                 } else if worker.is_up() && self.bad >= health.failure_threshold {

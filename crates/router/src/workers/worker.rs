@@ -1,20 +1,38 @@
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use http::{Uri, uri};
 use plimsoll_wire::{Backend, Role};
+use tokio::{
+    sync::SetOnce,
+    time::{Instant, sleep},
+};
 
-use super::Model;
+use super::{
+    Model,
+    address::{Address, AddressError},
+};
+
+/// How often a draining worker is asked whether its last leg has ended. Legs end on other threads;
+/// having each of them tell would cost every request.
+const DRAIN_CHECK: Duration = Duration::from_millis(50);
 
 /// One worker and what is known of it.
 #[derive(Debug)]
 pub struct Worker {
     backend: Backend,
-    authority: uri::Authority,
+    address: Address,
     up: AtomicBool,
+    /// Why it is not up, in words; nothing before its first probe has ended.
+    down_reason: ArcSwapOption<String>,
+    /// Set once it is to go: until when its legs may run on.
+    drain_end: SetOnce<Instant>,
     in_flight: AtomicUsize,
     attempts: [AtomicU64; AttemptResult::ALL.len()],
     models: ArcSwap<Vec<Model>>,
@@ -50,13 +68,20 @@ pub(crate) struct Attempt {
 // === impl Worker ===
 
 impl Worker {
-    /// A worker that is not up yet; `None` if its URL is none.
-    pub(crate) fn new(backend: Backend) -> Option<Self> {
-        let authority = backend.url.parse::<Uri>().ok()?.into_parts().authority?;
-        Some(Self {
+    /// A worker that is not up yet.
+    ///
+    /// # Errors
+    ///
+    /// If its URL is none.
+    pub(crate) fn new(mut backend: Backend) -> Result<Self, AddressError> {
+        let address = Address::read(&backend.url)?;
+        backend.url = address.url.clone();
+        Ok(Self {
             backend,
-            authority,
+            address,
             up: AtomicBool::new(false),
+            down_reason: ArcSwapOption::empty(),
+            drain_end: SetOnce::new(),
             in_flight: AtomicUsize::new(0),
             attempts: Default::default(),
             models: ArcSwap::default(),
@@ -78,6 +103,28 @@ impl Worker {
         self.up.load(Ordering::Relaxed)
     }
 
+    /// It is to go, and gets no more requests.
+    pub fn is_draining(&self) -> bool {
+        self.drain_end.get().is_some()
+    }
+
+    /// Whether it may get requests: it is up and not draining.
+    pub fn is_eligible(&self) -> bool {
+        self.is_up() && !self.is_draining()
+    }
+
+    /// Why it gets no requests, in words; `None` if it may.
+    pub fn reason(&self) -> Option<String> {
+        if self.is_draining() {
+            return Some("draining".to_owned());
+        }
+        if self.is_up() {
+            return None;
+        }
+        let reason = self.down_reason.load();
+        Some(reason.as_ref().map_or_else(|| "not probed yet".to_owned(), |why| String::clone(why)))
+    }
+
     /// Legs under way.
     pub fn in_flight(&self) -> usize {
         self.in_flight.load(Ordering::Relaxed)
@@ -92,8 +139,31 @@ impl Worker {
         &self.backend
     }
 
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
     pub(crate) fn set_up(&self, up: bool) {
         self.up.store(up, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_down_reason(&self, reason: String) {
+        self.down_reason.store(Some(Arc::new(reason)));
+    }
+
+    /// Gives it no more requests; those under way may run on for `grace_period`. The first such
+    /// order stands.
+    pub(crate) fn drain(&self, grace_period: Duration) {
+        // It fails only where an order was there.
+        let _ = self.drain_end.set(Instant::now() + grace_period);
+    }
+
+    /// Waits until it is to go, and then until it has no leg or the grace period is over.
+    pub(crate) async fn drained(&self) {
+        let end = *self.drain_end.wait().await;
+        while self.in_flight() > 0 && Instant::now() < end {
+            sleep(DRAIN_CHECK).await;
+        }
     }
 
     pub(crate) fn models(&self) -> Arc<Vec<Model>> {
@@ -106,14 +176,14 @@ impl Worker {
 
     /// The host without the brackets of an IPv6 address, as SGLang's `bootstrap_host` wants it.
     pub(crate) fn host(&self) -> &str {
-        self.authority.host().trim_start_matches('[').trim_end_matches(']')
+        self.address.authority.host().trim_start_matches('[').trim_end_matches(']')
     }
 
     /// This worker's URI for a path.
     pub(crate) fn uri(&self, path: uri::PathAndQuery) -> Uri {
         let mut parts = uri::Parts::default();
         parts.scheme = Some(uri::Scheme::HTTP);
-        parts.authority = Some(self.authority.clone());
+        parts.authority = Some(self.address.authority.clone());
         parts.path_and_query = Some(path);
         // All three parts are there and were parsed: it cannot fail.
         Uri::from_parts(parts).unwrap_or_default()

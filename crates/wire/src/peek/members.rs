@@ -24,6 +24,7 @@ pub(super) struct Members<'a> {
     prompt: Option<&'a RawValue>,
     text: Option<&'a RawValue>,
     input_ids: Option<&'a RawValue>,
+    input_embeds: Option<&'a RawValue>,
 }
 
 /// An object's members; of a name written twice the last stands.
@@ -52,9 +53,19 @@ impl<'a> Members<'a> {
         own.fold(sampling, u32::max)
     }
 
+    /// The length of a list of prompts, in the form of `/v1/completions`.
     pub(super) fn prompts(&self) -> Option<usize> {
-        let given = [self.prompt, self.text, self.input_ids];
-        given.into_iter().flatten().find_map(|raw| value::prompt_list(raw.get()))
+        self.prompt.and_then(|raw| value::prompt_list(raw.get()))
+    }
+
+    /// The length of a list of prompts, in the form of `/generate`: the first of the three that is
+    /// not null counts.
+    pub(super) fn native_prompts(&self) -> Option<usize> {
+        let given = |raw: Option<&'a RawValue>| raw.filter(|raw| raw.get() != "null");
+        match (given(self.text).or(given(self.input_ids)), given(self.input_embeds)) {
+            (Some(raw), _) => value::prompt_list(raw.get()),
+            (None, embeds) => embeds.and_then(|raw| value::embedded_list(raw.get())),
+        }
     }
 
     /// What `stream_options.include_usage` says, and the edit that makes it true.
@@ -106,6 +117,7 @@ impl<'a> Members<'a> {
             "prompt" => &mut self.prompt,
             "text" => &mut self.text,
             "input_ids" => &mut self.input_ids,
+            "input_embeds" => &mut self.input_embeds,
             _ => return None,
         })
     }

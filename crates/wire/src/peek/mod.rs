@@ -16,7 +16,7 @@ use std::{
 use bytes::Bytes;
 
 use self::members::Members;
-use crate::Splice;
+use crate::{Endpoint, Splice};
 
 /// Members that tell an engine which peer, rank or KV transfer to use. In a client's body they
 /// would reach into the cluster (one of them kills a decode server), so a router refuses them.
@@ -43,15 +43,14 @@ pub struct RequestPeek {
     /// How many answers each prompt is to get: the largest of `n`, `best_of` and
     /// `sampling_params.n`. 1 unless given.
     pub choices: u32,
-    /// How many prompts there are: `None` for a single one, the length where it is a list of texts
-    /// or of token lists. (One list of numbers is one prompt.)
-    pub prompts: Option<usize>,
     /// The first of the [`STEERING_FIELDS`] that it has.
     pub steering: Option<&'static str>,
     /// Where the body's `{` stands.
     pub open: usize,
     /// The body has no members.
     pub empty: bool,
+    prompts: Option<usize>,
+    native_prompts: Option<usize>,
     /// The edit that makes `include_usage` true, where it is not.
     ask_usage: Option<Edit>,
 }
@@ -68,12 +67,18 @@ struct Edit {
 #[error("the request body is not a JSON object: {0}")]
 pub struct PeekError(#[from] serde_json::Error);
 
-/// A place for the peek of one request, so that it is made once.
+/// A place for what is learnt of one request, so that it is read once.
 ///
 /// The outermost service that cares puts an empty slot into the request's extensions; whoever holds
 /// the body first fills it; everybody reads it, also when the request fails.
 #[derive(Clone, Debug, Default)]
-pub struct PeekSlot(Arc<OnceLock<Result<RequestPeek, PeekError>>>);
+pub struct PeekSlot(Arc<Learnt>);
+
+#[derive(Debug, Default)]
+struct Learnt {
+    peek: OnceLock<Result<RequestPeek, PeekError>>,
+    served_model: OnceLock<Arc<str>>,
+}
 
 // === impl RequestPeek ===
 
@@ -93,11 +98,28 @@ impl RequestPeek {
             include_usage,
             choices: members.choices(),
             prompts: members.prompts(),
+            native_prompts: members.native_prompts(),
             steering: members.steering,
             open,
             empty: members.count == 0,
             ask_usage,
         })
+    }
+
+    /// How many prompts there are: `None` for a single one, the length where it is a list of texts, of
+    /// token lists or of embedded prompts. (One list of numbers is one prompt.)
+    pub fn prompts(&self, endpoint: Endpoint) -> Option<usize> {
+        match endpoint {
+            Endpoint::Completions => self.prompts,
+            Endpoint::Generate => self.native_prompts,
+            _ => None,
+        }
+    }
+
+    /// The answer will be a stream with counts that the client did not ask for, if the engine gets
+    /// [`with_usage_asked`](Self::with_usage_asked).
+    pub fn usage_is_to_be_asked(&self) -> bool {
+        self.stream && self.ask_usage.is_some()
     }
 
     /// The body with `stream_options.include_usage` true, or `None` where nothing is to be changed:
@@ -117,12 +139,23 @@ impl PeekSlot {
     ///
     /// As [`RequestPeek::read`].
     pub fn read(&self, body: &[u8]) -> Result<&RequestPeek, &PeekError> {
-        self.0.get_or_init(|| RequestPeek::read(body)).as_ref()
+        self.0.peek.get_or_init(|| RequestPeek::read(body)).as_ref()
     }
 
     /// The peek, if it was made and the body was readable.
     pub fn get(&self) -> Option<&RequestPeek> {
-        self.0.get()?.as_ref().ok()
+        self.0.peek.get()?.as_ref().ok()
+    }
+
+    /// Notes that a worker is known to serve the model asked for.
+    pub fn set_served_model(&self, model: Arc<str>) {
+        // Only a router says so, and once.
+        let _ = self.0.served_model.set(model);
+    }
+
+    /// The model asked for, if a worker is known to serve it.
+    pub fn served_model(&self) -> Option<&Arc<str>> {
+        self.0.served_model.get()
     }
 }
 

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{PeekSlot, RequestPeek};
+use crate::Endpoint;
 
 fn peek(body: &str) -> RequestPeek {
     RequestPeek::read(body.as_bytes()).unwrap()
@@ -22,7 +23,10 @@ fn the_members_that_matter() {
          \"stream\": true, \"x\": 123456789012345678901234567890 } ",
     );
     assert_eq!((full.model.as_deref(), full.stream, full.open), (Some("ab"), true, 2));
-    assert_eq!((full.choices, full.prompts, full.steering, full.empty), (1, None, None, false));
+    assert_eq!(
+        (full.choices, full.prompts(Endpoint::Completions), full.steering, full.empty),
+        (1, None, None, false)
+    );
     assert!(peek(" {} ").empty);
     assert!(!peek(r#"{"stream":true,"stream":false}"#).stream);
     assert_eq!(peek(r#"{"model":7}"#).model, None);
@@ -44,14 +48,18 @@ fn choices_wherever_they_stand() {
 }
 
 #[test]
-fn prompts_wherever_they_stand() {
-    for (body, want) in [
-        (r#"{"prompt":["a","b"]}"#, Some(2)),
-        (r#"{"text":["a"]}"#, Some(1)),
-        (r#"{"input_ids":[[1],[2],[3]]}"#, Some(3)),
-        (r#"{"prompt":[1,2]}"#, None),
+fn prompts_where_the_endpoint_has_them() {
+    for (endpoint, body, want) in [
+        (Endpoint::Completions, r#"{"prompt":["a","b"]}"#, Some(2)),
+        (Endpoint::Completions, r#"{"prompt":[1,2]}"#, None),
+        (Endpoint::Completions, r#"{"prompt":"a","text":["a","b"]}"#, None),
+        (Endpoint::Generate, r#"{"text":["a"]}"#, Some(1)),
+        (Endpoint::Generate, r#"{"text":null,"input_ids":[[1],[2],[3]]}"#, Some(3)),
+        (Endpoint::Generate, r#"{"text":"a","input_ids":[[1],[2],[3]]}"#, None),
+        (Endpoint::Generate, r#"{"input_embeds":[[[0.5]],[[0.5]]]}"#, Some(2)),
+        (Endpoint::Chat, r#"{"prompt":["a","b"],"text":["a","b"]}"#, None),
     ] {
-        assert_eq!(peek(body).prompts, want, "{body}");
+        assert_eq!(peek(body).prompts(endpoint), want, "{body}");
     }
 }
 

@@ -1,7 +1,5 @@
 //! A JSON answer that is there whole.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{
@@ -42,9 +40,9 @@ struct FinishReason {
 
 /// The members of an OpenAI-format answer that are ever looked at.
 #[derive(Deserialize)]
-struct Members<'a> {
-    #[serde(borrow, default)]
-    model: Option<Cow<'a, str>>,
+struct Members {
+    #[serde(default)]
+    model: Lenient<Option<String>>,
     #[serde(default)]
     usage: UsageField,
     #[serde(default)]
@@ -63,7 +61,7 @@ pub fn read_answer(endpoint: Endpoint, body: &[u8]) -> Answer {
             return read_native(&prompts);
         }
     }
-    match serde_json::from_slice::<Members<'_>>(body) {
+    match serde_json::from_slice::<Members>(body) {
         Ok(members) => members.read(),
         // An array, as SGLang's /v1/rerank sends it, states nothing but is no fault.
         Err(_) => Answer {
@@ -93,10 +91,10 @@ fn read_native(prompts: &[Native]) -> Answer {
 
 // === impl Members ===
 
-impl Members<'_> {
+impl Members {
     fn read(self) -> Answer {
         Answer {
-            model: self.model.map(Cow::into_owned),
+            model: self.model.0.flatten(),
             usage: match self.usage {
                 UsageField::Given(usage) => Some(usage),
                 UsageField::Absent | UsageField::Malformed => None,

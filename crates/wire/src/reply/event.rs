@@ -1,7 +1,5 @@
 //! One event of a stream of `/v1/chat/completions` or `/v1/completions`.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{names, text};
@@ -29,9 +27,9 @@ pub struct EventFacts {
 
 /// The members of an event that are ever looked at.
 #[derive(Deserialize)]
-pub(super) struct Members<'a> {
-    #[serde(borrow, default)]
-    pub(super) model: Option<Cow<'a, str>>,
+pub(super) struct Members {
+    #[serde(default)]
+    pub(super) model: Lenient<Option<String>>,
     #[serde(default)]
     usage: UsageField,
     #[serde(default)]
@@ -59,7 +57,7 @@ impl EventFacts {
         if !worth_parsing(data) {
             return Self { text, ..Self::default() };
         }
-        match serde_json::from_slice::<Members<'_>>(data) {
+        match serde_json::from_slice::<Members>(data) {
             Ok(members) => Self {
                 text,
                 error: members.error.is_some() || members.aborted(),
@@ -74,7 +72,7 @@ impl EventFacts {
 
 // === impl Members ===
 
-impl Members<'_> {
+impl Members {
     fn counts(&self) -> Option<Usage> {
         match self.usage {
             UsageField::Given(usage) => Some(usage),
@@ -95,7 +93,7 @@ pub fn lone_usage(data: &[u8]) -> Option<Usage> {
     if !names::values(&names::USAGE, data).any(|value| value.starts_with(b"{")) {
         return None;
     }
-    let members = serde_json::from_slice::<Members<'_>>(data).ok()?;
+    let members = serde_json::from_slice::<Members>(data).ok()?;
     members.choices.0.as_ref()?.is_empty().then(|| members.counts())?
 }
 

@@ -161,8 +161,8 @@ fn read_generate(prompts: &mut BTreeMap<u64, Usage>, data: &[u8]) -> EventFacts 
 }
 
 fn model_of(data: &[u8]) -> Option<String> {
-    let members = serde_json::from_slice::<Members<'_>>(data).ok()?;
-    members.model.map(std::borrow::Cow::into_owned)
+    let members = serde_json::from_slice::<Members>(data).ok()?;
+    members.model.0.flatten()
 }
 
 #[cfg(test)]

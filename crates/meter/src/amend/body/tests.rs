@@ -53,6 +53,16 @@ fn an_unfinished_end_is_let_out_and_an_unfinished_usage_event_is_not() {
 }
 
 #[test]
+fn the_line_end_of_an_event_goes_with_it_wherever_it_is_cut() {
+    let stream = [TOKEN, USAGE, DONE].concat().replace('\n', "\r\n");
+    let want = [TOKEN, DONE].concat().replace('\n', "\r\n");
+    for at in 0..stream.len() {
+        let (head, tail) = stream.as_bytes().split_at(at);
+        assert_eq!(String::from_utf8_lossy(&filter(&[head, tail]).0), want, "at {at}");
+    }
+}
+
+#[test]
 fn an_event_over_the_limit_is_let_go() {
     let large = format!("data: {{\"choices\":[{{\"text\":\"{}\"}}]}}\n\n", "x".repeat(200_000));
     let pieces: Vec<_> = large.as_bytes().chunks(10_000).chain([USAGE.as_bytes()]).collect();

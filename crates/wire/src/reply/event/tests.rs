@@ -43,6 +43,8 @@ fn only_counts_without_choices_are_the_usage_event() {
     for (data, want) in [
         (r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}"#, Some(COUNTS)),
         (r#"{"usage": {"prompt_tokens":7}, "choices" : [ ]}"#, Some(prompt_only)),
+        (r#"{"model":[1],"choices":[],"usage":{"prompt_tokens":7}}"#, Some(prompt_only)),
+        (r#"{"model":"\ud800","choices":[],"usage":{"prompt_tokens":7}}"#, Some(prompt_only)),
         (r#"{"choices":[{"text":"x"}],"usage":{"prompt_tokens":7,"completion_tokens":3}}"#, None),
         (r#"{"choices":[],"usage":null}"#, None),
         (r#"{"choices":[]}"#, None),

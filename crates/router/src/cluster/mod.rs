@@ -1,0 +1,223 @@
+//! What is one for the whole process.
+
+mod live;
+mod tend;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashSet, sync::Arc};
+
+use arc_swap::ArcSwap;
+use http::HeaderValue;
+use plimsoll_wire::{Backend, Role};
+use tokio::{sync::watch, task::JoinSet};
+
+use self::live::{LiveSet, Workers};
+use crate::{
+    AdminError, RouteError, RouterConfig, Worker,
+    room::Rooms,
+    workers::{Address, Model, Policy, RoundRobin},
+};
+
+/// What is one for the whole process: the workers and what is known of them.
+#[derive(Debug)]
+pub struct Cluster {
+    config: RouterConfig,
+    live: LiveSet,
+    /// The mode, fixed at the start: the last worker of a role may go, and come back.
+    paired: bool,
+    policies: [Box<dyn Policy>; ROLES.len()],
+    rooms: Rooms,
+    /// The names of all models that a worker serves or has served.
+    served: ArcSwap<HashSet<Arc<str>>>,
+}
+
+/// What became of a worker that was to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// Its legs run on; it gets no new ones, and goes with the last of them or with the end of the
+    /// grace period.
+    Draining,
+    /// It had none, and is gone.
+    Removed,
+}
+
+const ROLES: [Role; 3] = [Role::Prefill, Role::Decode, Role::Plain];
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// The cluster of the configured workers, none of them up yet. A worker that cannot be added is
+    /// left out, with a line in the log. Without any it serves plain workers.
+    pub fn new(mut config: RouterConfig) -> Arc<Self> {
+        let workers = std::mem::take(&mut config.workers);
+        let cluster = Self {
+            live: LiveSet::new(),
+            paired: workers.iter().any(|backend| backend.role != Role::Plain),
+            config,
+            policies: ROLES.map(|_| Box::<RoundRobin>::default() as Box<dyn Policy>),
+            rooms: Rooms::new(),
+            served: ArcSwap::default(),
+        };
+        for backend in workers {
+            if let Err(error) = cluster.take_in(backend) {
+                tracing::error!("a worker is left out: {error}");
+            }
+        }
+        Arc::new(cluster)
+    }
+
+    /// Starts to probe the workers, on the runtime that this is called on, until the set is dropped.
+    /// Workers that come later are probed as soon as they come, and those that are to go leave: both
+    /// only while this runs.
+    #[must_use]
+    pub fn probe(self: &Arc<Self>) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(tend::tend_all(self.clone()));
+        tasks
+    }
+
+    /// The workers that there are now, in the order in which they came.
+    pub fn workers(&self) -> Arc<Vec<Arc<Worker>>> {
+        self.live.get()
+    }
+
+    /// The version of the set of workers: it grows each time that one has come or gone. For those
+    /// who follow the set; see [`workers`](Self::workers).
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.live.changes()
+    }
+
+    /// Takes a worker in. It gets requests once a probe of it has succeeded.
+    ///
+    /// # Errors
+    ///
+    /// If its URL is none, if it is there already, or if its role does not fit the mode.
+    pub fn add(&self, backend: Backend) -> Result<Arc<Worker>, AdminError> {
+        let worker = self.take_in(backend)?;
+        tracing::info!("{} worker {} was added", worker.role(), worker.url());
+        Ok(worker)
+    }
+
+    /// Gives a worker no more requests, and takes it out of the set once those that it has are
+    /// answered, or after [`RouterConfig::drain_grace_period`]. Those that run on then are not cut
+    /// off, only no longer shown.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such worker.
+    pub fn remove(&self, url: &str) -> Result<(Arc<Worker>, Removal), AdminError> {
+        let worker = Address::read(url).ok().and_then(|address| self.live.find(&address));
+        let worker = worker.ok_or_else(|| AdminError::Unknown { url: url.to_owned() })?;
+        worker.drain(self.config.drain_grace_period);
+        if worker.in_flight() == 0 {
+            self.let_go(&worker);
+            return Ok((worker, Removal::Removed));
+        }
+        tracing::info!("{} worker {} is draining", worker.role(), worker.url());
+        Ok((worker, Removal::Draining))
+    }
+
+    /// The largest request body that is served, in bytes.
+    pub fn max_body(&self) -> u64 {
+        self.config.max_body
+    }
+
+    /// The roles that a request needs: prefill and decode, or plain.
+    pub fn needed_roles(&self) -> &'static [Role] {
+        if self.is_paired() { &ROLES[..2] } else { &ROLES[2..] }
+    }
+
+    /// The first needed role that has no eligible worker.
+    pub fn missing_role(&self) -> Option<Role> {
+        let live = self.live.look();
+        let mut roles = self.needed_roles().iter().copied();
+        roles.find(|&role| eligible(&live, role).next().is_none())
+    }
+
+    pub(crate) fn config(&self) -> &RouterConfig {
+        &self.config
+    }
+
+    pub(crate) fn rooms(&self) -> &Rooms {
+        &self.rooms
+    }
+
+    /// Requests go to prefill/decode pairs.
+    pub(crate) fn is_paired(&self) -> bool {
+        self.paired
+    }
+
+    pub(crate) fn worker_authorization(&self) -> Option<&HeaderValue> {
+        let RouterConfig { worker_authorization, authorization, .. } = &self.config;
+        worker_authorization.as_ref().or(authorization.as_ref())
+    }
+
+    /// The eligible workers of the needed roles, role after role.
+    pub(crate) fn all_eligible(&self) -> Vec<Arc<Worker>> {
+        let live = self.live.look();
+        let roles = self.needed_roles().iter();
+        roles.flat_map(|&role| eligible(&live, role)).cloned().collect()
+    }
+
+    /// A worker of the role, by its policy.
+    pub(crate) fn pick(&self, role: Role) -> Result<Arc<Worker>, RouteError> {
+        let live = self.live.look();
+        let eligible: Vec<_> = eligible(&live, role).collect();
+        let picked = self.policies[role as usize].pick(&eligible);
+        picked.map(|index| eligible[index].clone()).ok_or(RouteError::NoWorker(role))
+    }
+
+    /// The model, if a worker serves it or has served it. A request that names none means the only
+    /// one that there is.
+    pub(crate) fn served_model(&self, model: Option<&str>) -> Option<Arc<str>> {
+        let served = self.served.load();
+        match model {
+            Some(model) => served.get(model).cloned(),
+            None if served.len() == 1 => served.iter().next().cloned(),
+            None => None,
+        }
+    }
+
+    pub(crate) fn remember_models(&self, models: &[Model]) {
+        self.served.rcu(|served| {
+            let mut served = HashSet::clone(served);
+            served.extend(models.iter().map(|model| model.id.clone()));
+            served
+        });
+    }
+
+    fn take_in(&self, backend: Backend) -> Result<Arc<Worker>, AdminError> {
+        let role = backend.role;
+        if !self.needed_roles().contains(&role) {
+            return Err(AdminError::Role { role, paired: self.paired });
+        }
+        if backend.bootstrap_port.is_some() && role != Role::Prefill {
+            return Err(AdminError::BootstrapPort { role });
+        }
+        let worker = Arc::new(Worker::new(backend)?);
+        match self.live.add(&worker) {
+            Ok(()) => Ok(worker),
+            Err(present) => {
+                let (url, draining) = (present.url().to_string(), present.is_draining());
+                Err(AdminError::Present { url, draining })
+            }
+        }
+    }
+
+    /// Takes a worker that is to go out of the set. A request that has just chosen it is served all
+    /// the same: it holds the worker itself.
+    fn let_go(&self, worker: &Arc<Worker>) {
+        if self.live.remove(worker) {
+            let (role, url, left) = (worker.role(), worker.url(), worker.in_flight());
+            match left {
+                0 => tracing::info!("{role} worker {url} was removed"),
+                _ => tracing::warn!("{role} worker {url} was removed; {left} requests run on"),
+            }
+        }
+    }
+}
+
+fn eligible(live: &Workers, role: Role) -> impl Iterator<Item = &Arc<Worker>> {
+    live.iter().filter(move |worker| worker.role() == role && worker.is_eligible())
+}

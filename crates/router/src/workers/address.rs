@@ -1,0 +1,118 @@
+//! Where a worker is.
+
+use std::sync::Arc;
+
+use http::{Uri, uri::Authority};
+
+/// Why a text is not the base URL of a worker.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// Not `http://HOST[:PORT]`.
+    #[error("{0:?} is no worker URL; expected http://HOST[:PORT], IPv6 hosts in brackets")]
+    NotAUrl(String),
+    /// A scheme that needs TLS.
+    #[error("{0:?} needs TLS to the worker, which is not built in; expected http://HOST[:PORT]")]
+    Tls(String),
+    /// More than scheme, host and port.
+    #[error("{0:?} has more than scheme, host and port; expected http://HOST[:PORT]")]
+    TooMuch(String),
+    /// A user name or password; not shown.
+    #[error("the URL of {0:?} holds a user name; leave it out, and use --worker-api-key")]
+    UserInfo(String),
+}
+
+/// The base URL of a worker, checked. It holds nothing that a label or a log would have to escape.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    /// As written, without a slash at the end.
+    pub(crate) url: Arc<str>,
+    pub(crate) authority: Authority,
+}
+
+/// The port of a URL that names none.
+const DEFAULT_PORT: u16 = 80;
+
+// === impl Address ===
+
+impl Address {
+    /// Reads `http://HOST[:PORT]`; a slash may follow.
+    ///
+    /// # Errors
+    ///
+    /// If it is anything else.
+    pub(crate) fn read(text: &str) -> Result<Self, AddressError> {
+        if let Some((_, host)) = text.rsplit_once('@') {
+            return Err(AddressError::UserInfo(host.to_owned()));
+        }
+        let base = text.strip_suffix('/').unwrap_or(text);
+        let fault = |kind: fn(String) -> AddressError| kind(text.to_owned());
+        let uri: Uri = base.parse().map_err(|_| fault(AddressError::NotAUrl))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => return Err(fault(AddressError::Tls)),
+            _ => return Err(fault(AddressError::NotAUrl)),
+        }
+        let authority = uri.into_parts().authority.ok_or_else(|| fault(AddressError::NotAUrl))?;
+        let names_port = authority.as_str().len() > authority.host().len();
+        let port = authority.port_u16().filter(|&port| port > 0);
+        if authority.host().is_empty() || (names_port && port.is_none()) {
+            return Err(fault(AddressError::NotAUrl));
+        }
+        if base.len() > "http://".len() + authority.as_str().len() {
+            return Err(fault(AddressError::TooMuch));
+        }
+        Ok(Self { url: base.into(), authority })
+    }
+
+    /// Both name the same worker, however they spell it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let port = |address: &Self| address.authority.port_u16().unwrap_or(DEFAULT_PORT);
+        port(self) == port(other)
+            && self.authority.host().eq_ignore_ascii_case(other.authority.host())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, AddressError};
+
+    #[test]
+    fn base_urls() {
+        for (text, url) in [
+            ("http://a:30000", "http://a:30000"),
+            ("http://Host.example/", "http://Host.example"),
+            ("http://[::1]:8000", "http://[::1]:8000"),
+        ] {
+            assert_eq!(&*Address::read(text).unwrap().url, url);
+        }
+    }
+
+    #[test]
+    fn what_is_none() {
+        let not_a_url: &[&str] =
+            &["", "a", "a:1", "/a", "ftp://a", "http://", "http://a:", "http://a:0", "http://a:x"];
+        let escaped: &[&str] = &["http://a\"b:1", "http://a\\b:1", "http://a\nb:1", "http://a b"];
+        for text in not_a_url.iter().chain(escaped) {
+            let error = Address::read(text).unwrap_err();
+            assert_eq!(error, AddressError::NotAUrl((*text).to_owned()));
+        }
+        assert!(matches!(Address::read("https://a"), Err(AddressError::Tls(_))));
+        for text in ["http://a/v1", "http://a?x", "http://a//"] {
+            assert!(matches!(Address::read(text), Err(AddressError::TooMuch(_))), "{text}");
+        }
+        let secret = Address::read("http://me:secret@a:1").unwrap_err().to_string();
+        assert!(secret.contains("a:1") && !secret.contains("secret"), "{secret}");
+    }
+
+    #[test]
+    fn spellings_of_one_worker() {
+        let is_same = |one: &str, other: &str| {
+            Address::read(one).unwrap().is_same(&Address::read(other).unwrap())
+        };
+        assert!(is_same("http://A", "http://a:80/"));
+        assert!(is_same("http://a:1", "http://a:1"));
+        assert!(!is_same("http://a:1", "http://a:2"));
+        assert!(!is_same("http://a:1", "http://b:1"));
+    }
+}
