@@ -218,3 +218,19 @@ async fn five_hundred_at_random_moments() {
     })
     .await;
 }
+
+/// A client that leaves with its body half sent was never answered.
+#[tokio::test]
+async fn while_sending() {
+    bounded(async {
+        let pair = Pair::start("", |_| silent(), |_| silent()).await;
+        for path in [CHAT, "/generate"] {
+            drop(pair.router.post(path, "").withheld(100).open().await);
+        }
+        let page = pair.router.settled(2).await;
+        let left = [("outcome", "client_disconnect"), ("code", "0")];
+        assert_eq!(page.count("plimsoll_requests_total", &left), 2, "{page}");
+        assert_eq!((posts(&pair.prefill).len(), posts(&pair.decode).len()), (0, 0));
+    })
+    .await;
+}

@@ -179,6 +179,9 @@ async fn every_route_but_the_probes_wants_the_key() {
         let posts_of = [CHAT, "/v1/completions", "/generate", "/v1/embeddings", "/v1/responses"];
         for path in posts_of {
             assert_unauthorized(&router.post(path, chat("")).send().await, path);
+            // Nor is the body read of someone who may not send it.
+            let withheld = router.post(path, "").withheld(100 << 20);
+            assert_unauthorized(&withheld.send().await, path);
         }
         for path in [
             "/v1/models",

@@ -3,6 +3,7 @@
 
 mod counts;
 mod failures;
+mod reported;
 mod streams;
 mod tail;
 

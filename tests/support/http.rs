@@ -66,6 +66,14 @@ impl Call {
         self
     }
 
+    /// A body of so many bytes, none of which is sent.
+    #[must_use]
+    pub(crate) fn withheld(mut self, length: u64) -> Self {
+        self.body = Bytes::new();
+        self.framing = format!("content-length: {length}\r\n");
+        self
+    }
+
     /// Sends it.
     pub(crate) async fn open(self) -> Exchange {
         let connection = TcpStream::connect(self.addr).await.expect("it listens");

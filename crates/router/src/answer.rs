@@ -25,7 +25,11 @@ struct ErrorMembers<'a> {
 /// The answer that says `error`.
 pub(crate) fn error(error: &RouteError) -> Response<RouterBody> {
     let mut response = json_of(error.status(), &ErrorAnswer::new(error));
-    let upstream = Upstream { refused: error.is_refusal(), ..Upstream::default() };
+    let upstream = Upstream {
+        refused: error.is_refusal(),
+        client_left: matches!(error, RouteError::ClientLeft),
+        ..Upstream::default()
+    };
     response.extensions_mut().insert(upstream);
     match error {
         RouteError::Method { allow, .. } => {

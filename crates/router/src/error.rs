@@ -66,6 +66,9 @@ pub enum RouteError {
         /// The limit in bytes.
         limit: u64,
     },
+    /// The client left while it sent its request: nobody gets this answer.
+    #[error("the client has left")]
+    ClientLeft,
     /// The body broke off.
     #[error("the request body could not be read to its end")]
     BodyBroke,
@@ -123,9 +126,11 @@ impl RouteError {
                 StatusCode::BAD_GATEWAY
             }
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::BodyBroke | Self::NotJson(_) | Self::Steering(_) | Self::Choices(_) => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::ClientLeft
+            | Self::BodyBroke
+            | Self::NotJson(_)
+            | Self::Steering(_)
+            | Self::Choices(_) => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::NotFound { .. } | Self::MetricsElsewhere(_) => StatusCode::NOT_FOUND,
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
@@ -148,7 +153,7 @@ impl RouteError {
                 "upstream_error"
             }
             Self::TooLarge { .. } => "request_too_large",
-            Self::BodyBroke => "incomplete_body",
+            Self::ClientLeft | Self::BodyBroke => "incomplete_body",
             Self::NotJson(_) => "invalid_json",
             Self::Steering(_) => "field_not_allowed",
             Self::Choices(_) => "unsupported_value",

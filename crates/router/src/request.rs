@@ -1,6 +1,6 @@
 //! The client's request, read and checked before anything is sent.
 
-use std::{error::Error, future::pending, io, iter, pin::pin};
+use std::{error::Error, io, iter, pin::pin};
 
 use bytes::Bytes;
 use http::{Request, request};
@@ -71,8 +71,7 @@ impl Inference {
     }
 }
 
-/// Reads a body of at most `limit` bytes, its frames uncopied. Never ends if the client has left: the
-/// server drops what runs for such a client, and nobody would get an answer.
+/// Reads a body of at most `limit` bytes, its frames uncopied.
 ///
 /// # Errors
 ///
@@ -90,7 +89,7 @@ pub(crate) async fn collect<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     while let Some(frame) = body.frame().await {
         let frame = match frame {
             Ok(frame) => frame,
-            Err(Broken { left: true }) => pending().await,
+            Err(Broken { left: true }) => return Err(RouteError::ClientLeft),
             Err(Broken { left: false }) => return Err(RouteError::BodyBroke),
         };
         if let Ok(data) = frame.into_data() {

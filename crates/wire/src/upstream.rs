@@ -19,6 +19,8 @@ pub struct Upstream {
     pub attempts: u32,
     /// The router refused the request: overload, no eligible worker, not to be served here.
     pub refused: bool,
+    /// The client left while it sent its request: the answer that carries this never went out.
+    pub client_left: bool,
     /// What the prefill worker's own reply states, for a prefill/decode pair.
     pub prefill_usage: Option<PrefillUsage>,
 }

@@ -56,8 +56,8 @@ impl Exchange {
     }
 
     pub(crate) fn head(&mut self, parts: &response::Parts) {
-        self.status = Some(parts.status);
         self.upstream = parts.extensions.get().cloned().unwrap_or_default();
+        self.status = Some(parts.status).filter(|_| !self.upstream.client_left);
         self.withheld = parts.extensions.get().cloned();
         self.reader = Reader::new(self.endpoint, parts.status, &parts.headers);
     }
@@ -109,6 +109,7 @@ impl Exchange {
 
     fn outcome(&self, ending: Ending, reply: &Reply) -> Outcome {
         match (self.status, ending) {
+            _ if self.upstream.client_left => Outcome::ClientDisconnect,
             (None, Ending::Dropped) => Outcome::ClientDisconnect,
             (None, _) => Outcome::UpstreamError,
             _ if self.upstream.refused => Outcome::Rejected,

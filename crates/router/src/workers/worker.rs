@@ -230,9 +230,9 @@ impl Attempt {
         &self.worker
     }
 
-    /// The leg ended so. The first result stands.
+    /// The leg ended so. The first failure stands.
     pub(crate) fn settle(&mut self, result: AttemptResult) {
-        if self.result == AttemptResult::Cancelled {
+        if matches!(self.result, AttemptResult::Cancelled | AttemptResult::Ok) {
             self.result = result;
         }
     }
