@@ -1,7 +1,9 @@
-//! The binary: the router, the demo and the simulated engines.
+//! The binary: the router, the demo, the simulated engines, and looks at real ones.
 
+mod check;
 mod demo;
 mod flags;
+mod kv;
 mod logs;
 mod serve;
 mod sim;
@@ -32,6 +34,8 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         }
         Command::Demo(demo) => return Ok(demo::run(&demo)?),
         Command::Sim(sim) => sim::run(&sim)?,
+        Command::Kv(kv) => return Ok(kv::run(&kv)?),
+        Command::Check(launches) => return check::run(&launches),
         Command::Print(text) => print!("{text}"),
     }
     Ok(ExitCode::SUCCESS)

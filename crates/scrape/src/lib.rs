@@ -4,6 +4,8 @@
 //! and leaves out what it has not computed yet. [`Page::read`] translates the names (a [`dialect`] an
 //! engine), drops what is no value and reduces the copies of each pool; [`Reading::of`] makes of the
 //! data ranks what one worker holds. What a page does not say is `None`, never 0.
+//! [`Scraper`] does that for many workers again and again, asks SGLang elsewhere for what its page
+//! does not say, and has a [`Snapshot`] of them all at any time.
 //!
 //! ```
 //! use plimsoll_scrape::{Facts, Page, Reading};
@@ -19,17 +21,23 @@
 //! assert_eq!(reading.state.hint(), "no batch has run yet: send one request");
 //! ```
 
+mod counters;
 pub mod dialect;
 pub mod exposition;
+mod fetch;
 mod page;
+mod poll;
 mod reading;
+mod render;
 mod signal;
 mod snapshot;
 mod state;
 
 pub use self::{
     page::{Discarded, Page},
+    poll::{ScrapeConfig, Scraper, Target},
     reading::{Facts, Pool, Queue, Reading},
+    render::{FAMILIES, Family, Kind, Load, PoolReport, Report, RoleReport, Table, WorkerReport},
     signal::Signal,
     snapshot::{Identity, Snapshot, Source, Trends, WorkerReading},
     state::State,

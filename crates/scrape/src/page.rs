@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    counters::Counts,
     dialect::{Dialect, Value},
     exposition::{self, Labels, Sample},
     signal::Signal,
@@ -10,6 +11,12 @@ use crate::{
 
 /// How far above 1 a ratio may be and still be one, rounded.
 const EPSILON: f64 = 1e-6;
+
+/// More data ranks than an engine has are not believed.
+const MAX_RANKS: u32 = 1024;
+
+/// The labels that tell apart the ranks of one pool, which repeat each other.
+const COPIES: [&str; 3] = ["tp_rank", "pp_rank", "moe_ep_rank"];
 
 /// What a page says, by data rank.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +32,8 @@ pub struct Page {
     pub(crate) has_engine_type: bool,
     /// There is nothing on it.
     pub(crate) is_blank: bool,
+    /// What the engine has counted since its start.
+    pub(crate) counts: Counts,
     /// Samples that were left out.
     pub discarded: Discarded,
 }
@@ -49,6 +58,7 @@ pub(crate) struct Values([Option<Ranked>; Signal::COUNT]);
 /// A value, and the place of its name in the order of preference.
 #[derive(Clone, Copy, Debug)]
 struct Ranked {
+    signal: Signal,
     place: usize,
     value: f64,
 }
@@ -66,6 +76,66 @@ impl Page {
             }
         }
         page
+    }
+
+    /// Takes another page of the same worker in, as that of its second node: what this one says
+    /// already is reduced with what that one says of the same data rank.
+    pub fn absorb(&mut self, other: Self) {
+        self.engine = self.engine.or(other.engine);
+        self.model = self.model.take().or(other.model);
+        for (rank, values) in other.ranks {
+            self.ranks.entry(rank).or_default().absorb(&values);
+        }
+        self.has_engine_type |= other.has_engine_type;
+        self.is_blank &= other.is_blank;
+        self.counts.absorb(other.counts);
+        self.discarded += other.discarded;
+    }
+
+    /// Puts a value beside those of the page, for want of one there; it is left out if it is none.
+    /// The answer is whether it was wanted.
+    pub(crate) fn supply(&mut self, rank: Option<&str>, signal: Signal, value: f64) -> bool {
+        if !self.is_usable(signal, value) {
+            return false;
+        }
+        let values = self.ranks.entry(rank.map(str::to_owned)).or_default();
+        let wanted = values.get(signal).is_none();
+        if wanted {
+            values.put(Ranked { signal, place: usize::MAX, value });
+        }
+        wanted
+    }
+
+    /// The data rank, if it has just one.
+    pub(crate) fn only_rank(&self) -> Option<Option<String>> {
+        self.ranks.keys().next().filter(|_| self.ranks.len() == 1).cloned()
+    }
+
+    /// How many data ranks it tells apart, if it does.
+    pub(crate) fn named_ranks(&self) -> Option<u32> {
+        let named = self.ranks.keys().flatten().count();
+        u32::try_from(named).ok().filter(|&named| named > 0)
+    }
+
+    /// Makes room for data ranks that it says nothing of.
+    pub(crate) fn expect(&mut self, data_ranks: u32) {
+        if data_ranks > 1 {
+            (0..data_ranks.min(MAX_RANKS)).for_each(|rank| {
+                self.ranks.entry(Some(rank.to_string())).or_default();
+            });
+        } else if self.ranks.is_empty() {
+            self.ranks.entry(None).or_default();
+        }
+    }
+
+    /// Some data rank does not say what its pool holds.
+    pub(crate) fn lacks_capacity(&self) -> bool {
+        self.ranks.values().any(|values| values.get(Signal::Capacity).is_none())
+    }
+
+    /// The highest value of all data ranks.
+    pub(crate) fn highest(&self, signal: Signal) -> Option<f64> {
+        self.ranks.values().filter_map(|values| values.get(signal)).reduce(f64::max)
     }
 
     /// Every data rank has given its memory back.
@@ -94,9 +164,27 @@ impl Page {
                     here.then_some(sample.value)
                 }
             };
+            let value = value.map(|value| value * rule.scale);
             if let Some(value) = value.filter(|&value| self.is_usable(rule.signal, value)) {
                 let rank = sample.labels.get(dialect.rank_label).map(std::borrow::Cow::into_owned);
-                self.ranks.entry(rank).or_default().put(rule.signal, Ranked { place, value });
+                self.ranks.entry(rank).or_default().put(Ranked {
+                    signal: rule.signal,
+                    place,
+                    value,
+                });
+            }
+        }
+        self.count(sample, dialect, bare);
+    }
+
+    fn count(&mut self, sample: &Sample<'_>, dialect: &Dialect, bare: &str) {
+        let get = |label| sample.labels.get(label);
+        for rule in dialect.counters(bare) {
+            let here = |(label, wanted)| get(label).is_some_and(|value| value == wanted);
+            if sample.value.is_finite() && sample.value >= 0.0 && rule.only.is_none_or(here) {
+                let rank = get(dialect.rank_label).map(std::borrow::Cow::into_owned);
+                let copy = COPIES.map(|label| get(label).unwrap_or_default()).join("/");
+                self.counts.add(rank, copy, rule.counter, sample.value * rule.scale);
             }
         }
     }
@@ -121,6 +209,18 @@ fn number(labels: Labels<'_>, label: &str) -> Option<f64> {
     labels.get(label)?.parse().ok()
 }
 
+// === impl Discarded ===
+
+impl std::ops::AddAssign for Discarded {
+    fn add_assign(&mut self, other: Self) {
+        let Self { malformed, nan, negative, out_of_range } = other;
+        self.malformed += malformed;
+        self.nan += nan;
+        self.negative += negative;
+        self.out_of_range += out_of_range;
+    }
+}
+
 // === impl Values ===
 
 impl Values {
@@ -128,13 +228,17 @@ impl Values {
         self.0[signal as usize].map(|ranked| ranked.value)
     }
 
+    fn absorb(&mut self, other: &Self) {
+        other.0.into_iter().flatten().for_each(|value| self.put(value));
+    }
+
     /// A preferred name wins; the copies of one name are reduced.
-    fn put(&mut self, signal: Signal, new: Ranked) {
-        let place = &mut self.0[signal as usize];
+    fn put(&mut self, new: Ranked) {
+        let place = &mut self.0[new.signal as usize];
         *place = Some(match *place {
             Some(old) if old.place < new.place => old,
             Some(old) if old.place == new.place => {
-                Ranked { value: signal.reduce(old.value, new.value), ..new }
+                Ranked { value: new.signal.reduce(old.value, new.value), ..new }
             }
             _ => new,
         });

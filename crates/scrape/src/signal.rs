@@ -53,13 +53,17 @@ pub enum Signal {
     HostCapacity,
     /// Tokens written in a second.
     GenerationRate,
+    /// Speed of the last KV transfer, in bytes a second.
+    TransferSpeed,
+    /// Time of the last KV transfer, in seconds.
+    TransferTime,
 }
 
 // === impl Signal ===
 
 impl Signal {
     /// How many there are.
-    pub(crate) const COUNT: usize = Self::GenerationRate as usize + 1;
+    pub(crate) const COUNT: usize = Self::TransferTime as usize + 1;
 
     /// A share, so above 1 it is no value.
     pub(crate) const fn is_ratio(self) -> bool {

@@ -1,11 +1,15 @@
 //! The commands, and the flags of the small ones.
 
+use std::path::Path;
+
 use clap::{ArgAction, Args, Parser};
 use plimsoll_wire::{Engine, Role};
 
 use super::{
     place::Given,
+    secret::Secret,
     table::{Flags, at_least, within},
+    worker::{WorkerError, base_url},
 };
 
 /// What the user asks for.
@@ -17,6 +21,10 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Run one simulated engine.
     Sim(Sim),
+    /// Show how full KV caches are.
+    Kv(Kv),
+    /// Check each of these configurations, and the workers that it names.
+    Check(Vec<Launch>),
     /// Print this text to standard output: help or version.
     Print(String),
 }
@@ -28,6 +36,15 @@ pub(crate) struct Launch {
     pub(crate) flags: Flags,
     /// Which of them were set, and where.
     pub(crate) given: Given,
+}
+
+// === impl Launch ===
+
+impl Launch {
+    /// The file of `--config`, if one is named anywhere.
+    pub(crate) fn config(&self) -> Option<&Path> {
+        self.flags.logs.config.as_deref()
+    }
 }
 
 /// `-h` and `--help`, which print the same.
@@ -127,4 +144,41 @@ pub(crate) struct Sim {
 
     #[command(flatten)]
     _help: Help,
+}
+
+/// Where a router on this machine has its metrics, if it was not told otherwise.
+pub(crate) const ROUTER: &str = "http://127.0.0.1:29001";
+
+/// One look at how full KV caches are: of engines, or of all workers of a running router.
+#[derive(Debug, Parser)]
+#[command(
+    name = "plimsoll kv",
+    no_binary_name = true,
+    args_override_self = true,
+    disable_help_flag = true
+)]
+pub(crate) struct Kv {
+    /// Base URL of an engine, or a router's metrics address
+    #[arg(value_name = "TARGET", default_value = ROUTER, value_parser = target)]
+    pub(crate) targets: Vec<String>,
+
+    /// Print JSON, as the router's GET /kv has it
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Look again every SECS seconds
+    #[arg(long, value_name = "SECS", value_parser = within(0.1..=86_400.0))]
+    pub(crate) watch: Option<f64>,
+
+    /// Key for the engines
+    #[arg(long, value_name = "KEY")]
+    pub(crate) worker_api_key: Option<Secret>,
+
+    #[command(flatten)]
+    _help: Help,
+}
+
+/// Reads a base URL whose scheme may be left out.
+fn target(text: &str) -> Result<String, WorkerError> {
+    if text.contains("://") { base_url(text) } else { base_url(&format!("http://{text}")) }
 }

@@ -20,11 +20,8 @@ pub(crate) enum UsageError {
     #[error("{NEEDED}")]
     Nothing,
     /// The first word is no command.
-    #[error("there is no command {0:?}; there are launch, demo and sim")]
+    #[error("there is no command {0:?}; there are launch, demo, sim, kv and check")]
     NoSuchCommand(String),
-    /// A command of the contract that is not built.
-    #[error("the command {0:?} is not in this version; there are launch, demo and sim")]
-    NotYet(&'static str),
     /// An argument or a variable is not UTF-8.
     #[error("{0} is not valid UTF-8")]
     NotText(String),
@@ -93,6 +90,12 @@ pub(crate) enum Problem {
     /// A worker's URL or bootstrap port.
     #[error(transparent)]
     Worker(#[from] WorkerError),
+    /// Not a worker and its page.
+    #[error("{0:?} names no page; expected http://HOST[:PORT]=http://HOST[:PORT]/PATH")]
+    WorkerMetrics(String),
+    /// A page of a worker that there is not.
+    #[error("{0} is no worker; name it by --prefill, --decode or --worker-urls too")]
+    NoSuchWorker(String),
     /// The same worker twice.
     #[error("{0} is named twice; name each worker once, in one role")]
     Twice(String),

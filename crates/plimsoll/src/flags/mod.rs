@@ -23,11 +23,11 @@ mod worker;
 mod tests;
 
 pub(crate) use self::{
-    command::{Command, Demo, Launch, Sim},
+    command::{Command, Demo, Kv, Launch, ROUTER, Sim},
     error::UsageError,
     parse::parse,
     resolve::resolve,
     secret::Secret,
-    settings::{Listen, Settings, Topology},
+    settings::{Listen, Readings, Settings, Topology},
     table::{Flags, LogLevel, StreamUsage},
 };

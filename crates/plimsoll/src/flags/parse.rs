@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 use clap::{ArgMatches, CommandFactory, Parser, error::ErrorKind, parser::ValueSource};
 
 use super::{
-    Command, Launch, UsageError, config, environment,
+    Command, Kv, Launch, UsageError, config, environment,
     error::Problem,
     layer::Setting,
     place::{Given, Place},
@@ -26,8 +26,8 @@ pub(crate) fn parse(
             "demo" => small(rest, Command::Demo),
             "sim" => small(rest, Command::Sim),
             "help" => Ok(Command::Print(Flags::command().render_help().to_string())),
-            "kv" => Err(UsageError::NotYet("kv")),
-            "check" => Err(UsageError::NotYet("check")),
+            "kv" => small(rest, Command::Kv).and_then(with_usable_key),
+            "check" => check(rest, variables),
             _ => Err(UsageError::NoSuchCommand(first.clone())),
         },
         _ => launch(&words, variables),
@@ -44,6 +44,43 @@ fn texts(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, U
 /// Reads a command that has neither file nor environment.
 fn small<C: Parser>(words: &[String], wrap: fn(C) -> Command) -> Result<Command, UsageError> {
     C::try_parse_from(words).map(wrap).or_else(|error| stopped(&error, words))
+}
+
+/// Turns away a key that no header can carry.
+fn with_usable_key(command: Command) -> Result<Command, UsageError> {
+    let is_usable = |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
+    match &command {
+        Command::Kv(Kv { worker_api_key: Some(key), .. }) if !is_usable(key.expose()) => {
+            let (place, problem) = (Place::flag("worker-api-key"), Problem::Key);
+            Err(UsageError::Flag { place, problem })
+        }
+        _ => Ok(command),
+    }
+}
+
+/// Reads the router's flags once for each file named before them, or once without any.
+fn check(
+    words: &[String],
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Command, UsageError> {
+    let is_flag = |word: &String| word.starts_with('-');
+    let (files, flags) = words.split_at(words.iter().position(is_flag).unwrap_or(words.len()));
+    let variables: Vec<_> = variables.into_iter().collect();
+    let with_file = |file: &String| {
+        std::iter::once(format!("--config={file}")).chain(flags.iter().cloned()).collect()
+    };
+    let mut lines: Vec<Vec<_>> = files.iter().map(with_file).collect();
+    if lines.is_empty() {
+        lines.push(flags.to_vec());
+    }
+    let mut launches = Vec::with_capacity(lines.len());
+    for line in lines {
+        match launch(&line, variables.iter().cloned())? {
+            Command::Launch(launch) => launches.push(*launch),
+            other => return Ok(other),
+        }
+    }
+    Ok(Command::Check(launches))
 }
 
 /// What clap stopped at: a request for help or the version, or an error.

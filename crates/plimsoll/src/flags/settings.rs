@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) shutdown_grace_period: Duration,
     /// When a worker counts as up.
     pub(crate) health: HealthConfig,
+    /// How the workers' metrics are read.
+    pub(crate) readings: Readings,
     /// Headers that may bring a request's id, first match wins; may be empty.
     pub(crate) request_id_headers: Vec<HeaderName>,
     /// Key that clients must send. Workers get it too, unless they have one of their own.
@@ -48,6 +50,19 @@ pub(crate) struct Settings {
     pub(crate) log_dir: Option<PathBuf>,
     /// What the user should know about the flags; one line each, to be logged at start.
     pub(crate) warnings: Vec<String>,
+}
+
+/// How the workers' metrics are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Readings {
+    /// Time between readings of one worker, at least 100 ms.
+    pub(crate) interval: Duration,
+    /// Longest wait for one, at least 1 ms.
+    pub(crate) timeout: Duration,
+    /// Age from which one counts no more, at least 1 ms.
+    pub(crate) stale_after: Duration,
+    /// Workers, as the topology has them, and a page of theirs in place of `WORKER_URL/metrics`.
+    pub(crate) pages: Vec<(String, String)>,
 }
 
 /// An address to listen on.
@@ -88,6 +103,7 @@ impl Settings {
             request_timeout: Duration::from_secs(1800),
             shutdown_grace_period: Duration::from_secs(180),
             health: HealthConfig::default(),
+            readings: Readings::default(),
             request_id_headers: ids.map(HeaderName::from_static).into(),
             api_key: None,
             worker_api_key: None,
@@ -98,6 +114,32 @@ impl Settings {
             log_level: LogLevel::Info,
             log_dir: None,
             warnings: Vec::new(),
+        }
+    }
+}
+
+// === impl Topology ===
+
+impl Topology {
+    /// The workers' base URLs.
+    pub(crate) fn urls(&self) -> impl Iterator<Item = &str> {
+        let (prefill, others) = match self {
+            Self::Pd { prefill, decode } => (prefill.as_slice(), decode),
+            Self::Plain(urls) => (&[] as &[_], urls),
+        };
+        prefill.iter().map(|(url, _)| url).chain(others).map(String::as_str)
+    }
+}
+
+// === impl Readings ===
+
+impl Default for Readings {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(1),
+            timeout: Duration::from_millis(900),
+            stale_after: Duration::from_secs(3),
+            pages: Vec::new(),
         }
     }
 }

@@ -7,6 +7,7 @@
 mod accept;
 mod connection;
 mod page;
+mod readings;
 mod signals;
 mod threads;
 mod worker_metrics;
@@ -25,7 +26,7 @@ use tokio::{
 };
 
 pub(crate) use self::signals::Signals;
-use self::{threads::Threads, worker_metrics::WorkerMetrics};
+use self::{page::Pages, readings::Readings, threads::Threads, worker_metrics::WorkerMetrics};
 use crate::flags::{Listen, Secret, Settings, Topology};
 
 /// How often piled-up histogram samples are taken in.
@@ -46,6 +47,7 @@ pub(crate) enum ServeError {
 #[derive(Debug)]
 pub(crate) struct Server {
     exporter: Exporter,
+    readings: Arc<Readings>,
     listener: TcpListener,
     metrics_listener: TcpListener,
     threads: Threads,
@@ -79,17 +81,28 @@ impl Server {
         let metrics_listener = listen(metrics, "--prometheus-host, --prometheus-port").await?;
         let metrics_port = metrics_listener.local_addr()?.port();
         let cluster = Cluster::new(router_config(&settings, metrics_port));
+        let key = settings.worker_api_key.as_ref().or(settings.api_key.as_ref()).and_then(bearer);
+        let readings = Arc::new(Readings::new(cluster.clone(), &settings.readings, key));
         let mut exporter = Exporter::builder()
             .max_models(settings.model_label_max)
-            .source(Arc::new(WorkerMetrics::new(cluster.clone())));
+            .source(Arc::new(WorkerMetrics::new(cluster.clone())))
+            .source(readings.clone());
         if let Some(bounds) = settings.duration_buckets.clone() {
             exporter = exporter.duration_buckets(bounds);
         }
         let exporter = exporter.build();
         let threads = Threads::start(&cluster, &exporter, settings.stream_usage)?;
-        let background = cluster.probe();
-        let grace_period = settings.shutdown_grace_period;
-        Ok(Self { exporter, listener, metrics_listener, threads, grace_period, background })
+        let mut background = cluster.probe();
+        background.spawn(readings.clone().follow());
+        Ok(Self {
+            exporter,
+            readings,
+            listener,
+            metrics_listener,
+            threads,
+            grace_period: settings.shutdown_grace_period,
+            background,
+        })
     }
 
     /// Where clients and where Prometheus are served.
@@ -100,9 +113,11 @@ impl Server {
     /// Serves until the first signal, then lets running requests end, for the grace period at most
     /// or until the second signal. The metrics page stays until the end.
     pub(crate) async fn serve(self, mut signals: Signals) {
-        let Self { exporter, listener, metrics_listener, threads, grace_period, .. } = self;
+        let Self { exporter, readings, listener, metrics_listener, threads, grace_period, .. } =
+            self;
         let mut background = self.background;
-        background.spawn(page::serve(metrics_listener, exporter.clone()));
+        let pages = Pages { exporter: exporter.clone(), readings };
+        background.spawn(page::serve(metrics_listener, pages));
         background.spawn(async move {
             let mut ticks = interval(UPKEEP);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,6 +1,6 @@
 //! The metrics listener.
 
-use std::{convert::Infallible, io::Write};
+use std::{convert::Infallible, io::Write, sync::Arc};
 
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
@@ -11,15 +11,27 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use plimsoll::Exporter;
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 
-use super::accept::RETRY;
+use super::{accept::RETRY, readings::Readings};
+
+/// What is served.
+#[derive(Clone, Debug)]
+pub(super) struct Pages {
+    pub(super) exporter: Exporter,
+    pub(super) readings: Arc<Readings>,
+}
 
 /// The text format that Prometheus reads.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-const INDEX: &str = "plimsoll\n\n/metrics  the metrics page, for Prometheus\n/healthz  200 while the process runs\n";
+const INDEX: &str = "plimsoll
+
+/metrics  the metrics page, for Prometheus
+/kv       how full the KV caches are, as JSON; `plimsoll kv` shows it as a table
+/healthz  200 while the process runs
+";
 
 /// Serves the page until the task is dropped.
-pub(super) async fn serve(listener: TcpListener, exporter: Exporter) {
+pub(super) async fn serve(listener: TcpListener, pages: Pages) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -28,9 +40,9 @@ pub(super) async fn serve(listener: TcpListener, exporter: Exporter) {
                     sleep(RETRY).await;
                     continue;
                 };
-                let exporter = exporter.clone();
+                let pages = pages.clone();
                 let service = service_fn(move |request| {
-                    std::future::ready(Ok::<_, Infallible>(answer(&request, &exporter)))
+                    std::future::ready(Ok::<_, Infallible>(answer(&request, &pages)))
                 });
                 let mut builder = http1::Builder::new();
                 builder.timer(TokioTimer::new());
@@ -42,26 +54,34 @@ pub(super) async fn serve(listener: TcpListener, exporter: Exporter) {
     }
 }
 
-fn answer<B>(request: &Request<B>, exporter: &Exporter) -> Response<Full<Bytes>> {
+fn answer<B>(request: &Request<B>, pages: &Pages) -> Response<Full<Bytes>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is known here\n".into());
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
         return response;
     }
     match request.uri().path() {
-        "/metrics" | "/metrics/" => page(request.headers(), exporter.page()),
+        "/metrics" | "/metrics/" => {
+            let page = pages.exporter.page().into();
+            zipped(request.headers(), TEXT_FORMAT, page)
+        }
+        "/kv" => {
+            let report = pages.readings.json().into();
+            zipped(request.headers(), "application/json", report)
+        }
         "/healthz" => text(StatusCode::OK, "ok\n".into()),
         "/" => text(StatusCode::OK, INDEX.into()),
         _ => text(StatusCode::NOT_FOUND, "not here: the metrics are at /metrics\n".into()),
     }
 }
 
-fn page(headers: &HeaderMap, page: String) -> Response<Full<Bytes>> {
-    let zipped = accepts_gzip(headers).then(|| gzip(page.as_bytes())).flatten();
+/// A page, zipped where that is wanted.
+fn zipped(headers: &HeaderMap, content_type: &'static str, page: Bytes) -> Response<Full<Bytes>> {
+    let zipped = accepts_gzip(headers).then(|| gzip(&page)).flatten();
     let is_zipped = zipped.is_some();
-    let mut response = text(StatusCode::OK, zipped.unwrap_or_else(|| page.into()));
+    let mut response = text(StatusCode::OK, zipped.unwrap_or(page));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(TEXT_FORMAT));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     if is_zipped {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -103,7 +123,7 @@ mod tests {
     use http_body_util::BodyExt;
     use plimsoll::Exporter;
 
-    use super::accepts_gzip;
+    use super::{TEXT_FORMAT, accepts_gzip, zipped};
 
     #[test]
     fn gzip_where_it_is_wanted() {
@@ -121,10 +141,9 @@ mod tests {
 
     #[tokio::test]
     async fn the_zipped_page_is_the_page() {
-        // Rendered once: the order of a family's series changes from page to page.
         let rendered = Exporter::new().page();
         let request = Request::get("/metrics").header("accept-encoding", "gzip").body(()).unwrap();
-        let response = super::page(request.headers(), rendered.clone());
+        let response = zipped(request.headers(), TEXT_FORMAT, rendered.clone().into());
         assert_eq!(response.headers()["content-encoding"], "gzip");
         let body = response.into_body().collect().await.unwrap().to_bytes();
         let mut page = String::new();

@@ -11,4 +11,5 @@ pub(super) static DIALECT: Dialect = Dialect {
         Rule::new("gpu_cache_usage_percent", Signal::FullRatio),
         Rule::new("total_blocks", Signal::Blocks),
     ],
+    counters: &[],
 };

@@ -13,4 +13,5 @@ pub(super) static DIALECT: Dialect = Dialect {
         Rule::new("requests_processing", Signal::Running),
         Rule::new("requests_deferred", Signal::Waiting),
     ],
+    counters: &[],
 };

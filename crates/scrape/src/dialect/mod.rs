@@ -12,7 +12,10 @@ mod tgi;
 mod trtllm;
 mod vllm;
 
-use crate::signal::Signal;
+use crate::{
+    counters::{Counter, CounterRule},
+    signal::Signal,
+};
 
 /// One engine's names.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub struct Dialect {
     pub(crate) rank_label: &'static str,
     /// The preferred names first.
     rules: &'static [Rule],
+    /// What it counts since its start.
+    counters: &'static [CounterRule],
 }
 
 /// One name, without the prefix, and what it means.
@@ -33,6 +38,8 @@ pub(crate) struct Rule {
     name: &'static str,
     pub(crate) signal: Signal,
     pub(crate) value: Value,
+    /// To the unit of the signal.
+    pub(crate) scale: f64,
 }
 
 /// Where a sample keeps its value.
@@ -62,9 +69,15 @@ pub const ALL: [&Dialect; 7] = [
 impl Dialect {
     /// The dialect of a name and its rules, each with its place in the order of preference.
     pub(crate) fn find(name: &str) -> Option<(&'static Self, &str)> {
+        // most lines of a page, and none of them means anything here
+        if name.ends_with("_bucket") {
+            return None;
+        }
         ALL.into_iter().find_map(|dialect| {
             let bare = dialect.prefixes.iter().find_map(|prefix| name.strip_prefix(prefix))?;
-            dialect.rules.iter().any(|rule| rule.name == bare).then_some((dialect, bare))
+            let known = dialect.rules.iter().any(|rule| rule.name == bare)
+                || dialect.counters.iter().any(|rule| rule.name == bare);
+            known.then_some((dialect, bare))
         })
     }
 
@@ -72,17 +85,26 @@ impl Dialect {
     pub(crate) fn rules(&self, bare: &str) -> impl Iterator<Item = (usize, &'static Rule)> {
         self.rules.iter().enumerate().filter(move |(_, rule)| rule.name == bare)
     }
+
+    /// What a bare name counts.
+    pub(crate) fn counters(&self, bare: &str) -> impl Iterator<Item = &'static CounterRule> {
+        self.counters.iter().filter(move |rule| rule.name == bare)
+    }
 }
 
 // === impl Rule ===
 
 impl Rule {
     const fn new(name: &'static str, signal: Signal) -> Self {
-        Self { name, signal, value: Value::Sample }
+        Self { name, signal, value: Value::Sample, scale: 1.0 }
+    }
+
+    const fn scaled(self, scale: f64) -> Self {
+        Self { scale, ..self }
     }
 
     const fn label(name: &'static str, label: &'static str, signal: Signal) -> Self {
-        Self { name, signal, value: Value::Label(label) }
+        Self { name, signal, value: Value::Label(label), scale: 1.0 }
     }
 
     const fn labelled(
@@ -90,6 +112,6 @@ impl Rule {
         label: (&'static str, &'static str),
         signal: Signal,
     ) -> Self {
-        Self { name, signal, value: Value::Where(label.0, label.1) }
+        Self { name, signal, value: Value::Where(label.0, label.1), scale: 1.0 }
     }
 }

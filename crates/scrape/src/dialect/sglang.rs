@@ -1,6 +1,12 @@
 //! SGLang 0.3.6 to 0.5.23, by the collectors of its wheels.
 
-use super::{Dialect, Rule, Signal};
+use super::{Counter, CounterRule, Dialect, Rule, Signal};
+
+/// What it calls a GB of a transfer: 2^30 bytes, as its speed times its time shows.
+const GB: f64 = 1_073_741_824.0;
+
+/// A ms in seconds.
+const MS: f64 = 1e-3;
 
 pub(super) static DIALECT: Dialect = Dialect {
     engine: "sglang",
@@ -40,5 +46,31 @@ pub(super) static DIALECT: Dialect = Dialect {
         Rule::new("hicache_host_used_tokens", Signal::HostUsed),
         Rule::new("hicache_host_total_tokens", Signal::HostCapacity),
         Rule::new("gen_throughput", Signal::GenerationRate),
+        // 0.5.2 to 0.5.9; histograms of the same names since
+        Rule::new("kv_transfer_speed_gb_s", Signal::TransferSpeed).scaled(GB),
+        Rule::new("kv_transfer_latency_ms", Signal::TransferTime).scaled(MS),
+    ],
+    counters: &[
+        // 0.5.18; its modes are input (computed) and the hits
+        CounterRule::new("prefill_effective_tokens_total", Counter::LookedUp),
+        CounterRule::new("prefill_effective_tokens_total", Counter::Found)
+            .only("mode", "device_hit"),
+        CounterRule::new("prefill_effective_tokens_total", Counter::Found).only("mode", "host_hit"),
+        CounterRule::new("prefill_effective_tokens_total", Counter::Found)
+            .only("mode", "storage_hit"),
+        CounterRule::new("realtime_tokens_total", Counter::Batched).only("mode", "prefill_compute"),
+        CounterRule::new("realtime_tokens_total", Counter::Batched).only("mode", "prefill_cache"),
+        CounterRule::new("realtime_tokens_total", Counter::BatchedFound)
+            .only("mode", "prefill_cache"),
+        CounterRule::new("prompt_tokens_total", Counter::Finished),
+        CounterRule::new("cached_tokens_total", Counter::FinishedFound),
+        // 0.5.10
+        CounterRule::new("kv_transfer_speed_gb_s_sum", Counter::Speed).scaled(GB),
+        CounterRule::new("kv_transfer_speed_gb_s_count", Counter::SpeedWeight),
+        CounterRule::new("kv_transfer_latency_ms_sum", Counter::Time).scaled(MS),
+        CounterRule::new("kv_transfer_latency_ms_count", Counter::TimeWeight),
+        // 0.5.8
+        CounterRule::new("num_retracted_requests_total", Counter::Preemptions),
+        CounterRule::new("num_transfer_failed_reqs_total", Counter::TransferFailures),
     ],
 };

@@ -11,4 +11,5 @@ pub(super) static DIALECT: Dialect = Dialect {
         Rule::new("batch_current_size", Signal::Running),
         Rule::new("queue_size", Signal::Waiting),
     ],
+    counters: &[],
 };

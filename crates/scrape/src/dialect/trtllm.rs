@@ -15,4 +15,5 @@ pub(super) static DIALECT: Dialect = Dialect {
         Rule::new("num_requests_running", Signal::Running),
         Rule::new("num_requests_waiting", Signal::Waiting),
     ],
+    counters: &[],
 };

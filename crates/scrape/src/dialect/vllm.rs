@@ -1,6 +1,6 @@
 //! vLLM, the V0 engine (to 0.10) and the V1 engine, by the loggers of its wheels.
 
-use super::{Dialect, Rule, Signal};
+use super::{Counter, CounterRule, Dialect, Rule, Signal};
 
 pub(super) static DIALECT: Dialect = Dialect {
     engine: "vllm",
@@ -20,5 +20,15 @@ pub(super) static DIALECT: Dialect = Dialect {
         Rule::new("num_requests_running", Signal::Running),
         // the whole: num_requests_waiting_by_reason are its parts
         Rule::new("num_requests_waiting", Signal::Waiting),
+    ],
+    counters: &[
+        CounterRule::new("prefix_cache_queries_total", Counter::LookedUp),
+        CounterRule::new("prefix_cache_hits_total", Counter::Found),
+        CounterRule::new("nixl_bytes_transferred_sum", Counter::Speed),
+        CounterRule::new("nixl_xfer_time_seconds_sum", Counter::SpeedWeight),
+        CounterRule::new("nixl_xfer_time_seconds_sum", Counter::Time),
+        CounterRule::new("nixl_xfer_time_seconds_count", Counter::TimeWeight),
+        CounterRule::new("num_preemptions_total", Counter::Preemptions),
+        CounterRule::new("nixl_num_failed_transfers_total", Counter::TransferFailures),
     ],
 };

@@ -1,18 +1,20 @@
 //! From what the user wrote to what the program runs on.
 
 mod checks;
+mod scraping;
 mod topology;
 mod warnings;
 
 use std::time::Duration;
 
+use plimsoll_router::HealthConfig;
+
 use self::{
     checks::{choices, headers, key, listeners, path, rising},
+    scraping::readings,
     topology::topology,
     warnings::warnings,
 };
-use plimsoll_router::HealthConfig;
-
 use super::{Launch, Settings, UsageError};
 
 /// Checks how the flags go together and applies what depends on several of them.
@@ -21,11 +23,13 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
     choices(flags, given)?;
     let (listen, metrics_listen) = listeners(&flags.listeners, given)?;
     let health = &flags.health;
+    let topology = topology(&flags.workers, given)?;
     let buckets = rising(&flags.metering.prometheus_duration_buckets, given)?;
     Ok(Settings {
         listen,
         metrics_listen,
-        topology: topology(&flags.workers, given)?,
+        readings: readings(&flags.scraping, &topology, given)?,
+        topology,
         max_payload_size: flags.requests.max_payload_size,
         request_timeout: Duration::from_secs(flags.requests.request_timeout_secs),
         shutdown_grace_period: Duration::from_secs(flags.requests.shutdown_grace_period_secs),

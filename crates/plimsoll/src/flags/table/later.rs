@@ -4,13 +4,10 @@
 use clap::Args;
 
 use super::{
-    YEAR_SECS, at_least,
+    DAY_MS, YEAR_SECS, at_least,
     choices::{Engine, OnDisconnect},
     within,
 };
-
-/// The longest interval in milliseconds: one day.
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// All of them.
 #[derive(Debug, Args)]
@@ -25,7 +22,7 @@ pub(crate) struct Later {
     #[command(flatten)]
     _breaker: Breaker,
     #[command(flatten)]
-    _scraping: Scraping,
+    _starting: Starting,
     #[command(flatten)]
     _answers: Answers,
     #[command(flatten)]
@@ -138,9 +135,9 @@ struct Breaker {
     disable_circuit_breaker: bool,
 }
 
-/// How engines are recognised and read.
+/// How workers are recognised and waited for.
 #[derive(Debug, Args)]
-struct Scraping {
+struct Starting {
     /// Hand-over protocol between prefill and decode
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     engine: Engine,
@@ -152,22 +149,6 @@ struct Scraping {
     /// Time between looks at a worker that starts
     #[arg(long, value_name = "SECS", default_value_t = 30, value_parser = within(1..=YEAR_SECS))]
     worker_startup_check_interval: u64,
-
-    /// Time between readings of a worker's metrics
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = within(100..=DAY_MS))]
-    scrape_interval_ms: u64,
-
-    /// Longest wait for a reading [default: 0.9 × interval, at most 900]
-    #[arg(long, value_name = "MS", value_parser = within(1..=DAY_MS))]
-    scrape_timeout_ms: Option<u64>,
-
-    /// Age from which a reading counts no more [default: 3 × interval]
-    #[arg(long, value_name = "MS", value_parser = within(1..=DAY_MS))]
-    stale_after_ms: Option<u64>,
-
-    /// Where a worker's metrics are, instead of WORKER_URL/metrics (repeatable)
-    #[arg(long, value_name = "WORKER_URL=METRICS_URL")]
-    worker_metrics: Vec<String>,
 }
 
 /// How clients are answered.

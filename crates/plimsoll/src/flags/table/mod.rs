@@ -20,7 +20,7 @@ pub(crate) use self::{
     compat::{Compat, NoEffect},
     later::Later,
     number::{at_least, within},
-    operation::{Health, Logs, Metering},
+    operation::{Health, Logs, Metering, Scraping},
     refused::refused,
     serving::{Listeners, Policies, Requests, Workers},
 };
@@ -29,6 +29,9 @@ use super::command::Help;
 
 /// The longest time a flag takes, in seconds: one year, so that sums of times never overflow.
 pub(crate) const YEAR_SECS: u64 = 365 * 24 * 60 * 60;
+
+/// The longest interval in milliseconds: one day.
+pub(crate) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Routes OpenAI traffic to prefill/decode or plain LLM engines, and counts its tokens.
 #[derive(Debug, Parser)]
@@ -42,7 +45,9 @@ pub(crate) const YEAR_SECS: u64 = 365 * 24 * 60 * 60;
     after_help = "Commands:\n  \
         launch  Run the router (may be left out)\n  \
         demo    Router, two simulated engines and a small load in one process; no GPU\n  \
-        sim     One simulated engine\n\
+        sim     One simulated engine\n  \
+        kv      How full the KV caches are, of engines or of a running router\n  \
+        check   Whether flags and workers are as they should be\n\
         \n\
         Each flag can also be set in --config FILE (`port = 30001`) and in the environment\n\
         (PLIMSOLL_PORT=30001; lists by spaces): defaults < file < environment < flags.",
@@ -61,6 +66,8 @@ pub(crate) struct Flags {
     pub(super) requests: Requests,
     #[command(flatten)]
     pub(super) health: Health,
+    #[command(flatten)]
+    pub(super) scraping: Scraping,
     #[command(flatten)]
     pub(super) metering: Metering,
     #[command(flatten)]

@@ -1,11 +1,11 @@
-//! Flags about how the router is run: health checks, metering, logs.
+//! Flags about how the router is run: health checks, readings, metering, logs.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{
-    YEAR_SECS, at_least,
+    DAY_MS, YEAR_SECS, at_least,
     choices::{LogLevel, StreamUsage},
     within,
 };
@@ -54,6 +54,27 @@ pub(crate) struct Metering {
     /// Bucket bounds of the request duration, in seconds, rising
     #[arg(long, num_args = 1.., value_name = "SECS", value_parser = at_least(0.0_f64))]
     pub(crate) prometheus_duration_buckets: Vec<f64>,
+}
+
+/// How engines' metrics are read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "KV-cache readings")]
+pub(crate) struct Scraping {
+    /// Time between readings of a worker's metrics
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = within(100..=DAY_MS))]
+    pub(crate) scrape_interval_ms: u64,
+
+    /// Longest wait for a reading [default: 0.9 × interval, at most 900]
+    #[arg(long, value_name = "MS", value_parser = within(1..=DAY_MS))]
+    pub(crate) scrape_timeout_ms: Option<u64>,
+
+    /// Age from which a reading counts no more [default: 3 × interval]
+    #[arg(long, value_name = "MS", value_parser = within(1..=DAY_MS))]
+    pub(crate) stale_after_ms: Option<u64>,
+
+    /// Where a worker's metrics are, instead of WORKER_URL/metrics (repeatable)
+    #[arg(long, value_name = "WORKER_URL=METRICS_URL")]
+    pub(crate) worker_metrics: Vec<String>,
 }
 
 /// Logs, and where further flags are read from.

@@ -19,9 +19,9 @@ fn unknown_words() {
         ("--zzz", "there is no flag --zzz; see plimsoll --help"),
         ("-p 1", "there is no flag -p; see plimsoll --help"),
         ("--port 1 2", "\"2\" belongs to no flag after --port; see plimsoll --help"),
-        ("lanch", "there is no command \"lanch\"; there are launch, demo and sim"),
-        ("kv", "the command \"kv\" is not in this version; there are launch, demo and sim"),
-        ("check x", "the command \"check\" is not in this version; there are launch, demo and sim"),
+        ("lanch", "there is no command \"lanch\"; there are launch, demo, sim, kv and check"),
+        ("kv --jsn", "there is no flag --jsn; the nearest is --json"),
+        ("check --prot 1", "there is no flag --prot; the nearest is --port"),
         (
             "sim --port 1",
             "the following required arguments were not provided: --role <prefill|decode|plain>",

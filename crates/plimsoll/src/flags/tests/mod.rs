@@ -1,7 +1,9 @@
 mod contract;
 mod errors;
 mod forms;
+mod looks;
 mod precedence;
+mod readings;
 mod refused;
 mod secrets;
 mod topology;

@@ -1,0 +1,167 @@
+//! `plimsoll check`: whether a configuration is valid, and what its workers say.
+
+use std::{
+    error::Error,
+    fmt::Write as _,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use plimsoll_scrape::{Report, ScrapeConfig, Target, WorkerReport};
+use plimsoll_wire::Role;
+use tokio::{task::JoinSet, time::Instant};
+
+use crate::{
+    flags::{self, Launch, Settings, Topology},
+    kv::{Client, PATIENCE, Probe, bearer, exit_code},
+    serve,
+};
+
+/// The heads of the columns.
+const HEADS: [&str; 7] = ["WORKER", "ROLE", "HEALTH", "METRICS", "ENGINE", "VERSION", "STATE"];
+
+/// What is not known.
+const UNKNOWN: &str = "-";
+
+/// Validates all configurations before the first worker is asked, then asks those of each.
+pub(crate) fn run(launches: &[Launch]) -> Result<ExitCode, Box<dyn Error>> {
+    let settings: Vec<_> = launches.iter().map(flags::resolve).collect::<Result<_, _>>()?;
+    let runtime = serve::runtime()?;
+    let mut is_complete = true;
+    for (launch, settings) in launches.iter().zip(&settings) {
+        let file = launch.config().map(|path| format!("{}: ", path.display()));
+        writeln!(io::stdout(), "{}the configuration is valid", file.unwrap_or_default())?;
+        for warning in &settings.warnings {
+            eprintln!("plimsoll: {warning}");
+        }
+        let (table, all_well) = runtime.block_on(check(settings));
+        io::stdout().write_all(table.as_bytes())?;
+        is_complete &= all_well;
+    }
+    Ok(exit_code(is_complete))
+}
+
+/// A table of the workers, and whether each is up and has a reading.
+async fn check(settings: &Settings) -> (String, bool) {
+    let workers = workers(&settings.topology);
+    let key = settings.worker_api_key.as_ref().or(settings.api_key.as_ref()).and_then(bearer);
+    let probe = Probe::new(ScrapeConfig {
+        // They are looked at once: this is how soon, and nothing grows old until then.
+        interval: ScrapeConfig::MIN_INTERVAL,
+        stale_after: PATIENCE * 2,
+        timeout: settings.readings.timeout,
+        authorization: key.clone(),
+    });
+    let mut healths = JoinSet::new();
+    for (index, (url, role)) in workers.iter().enumerate() {
+        let pages = settings.readings.pages.iter().filter(|(worker, _)| worker == url);
+        let metrics_urls = pages.map(|(_, page)| page.clone()).collect();
+        probe.watch(Target { worker: url.as_str().into(), role: *role, metrics_urls });
+        let (url, key) = (format!("{url}{}", settings.health.endpoint), key.clone());
+        let within = settings.health.timeout;
+        healths.spawn(async move { (index, Client::new().get(&url, key.as_ref(), within).await) });
+    }
+    let mut health = vec!["down".to_owned(); workers.len()];
+    while let Some(answer) = healths.join_next().await {
+        if let Ok((index, Some((status, _)))) = answer {
+            health[index] =
+                if status.is_success() { "up".to_owned() } else { status.as_u16().to_string() };
+        }
+    }
+    let report = probe.settled().await.report(Instant::now());
+    let all_up = health.iter().all(|health| health == "up");
+    let all_read = report.workers.iter().all(WorkerReport::has_reading);
+    (table(&report, &health), all_up && all_read)
+}
+
+fn workers(topology: &Topology) -> Vec<(String, Role)> {
+    let (prefill, others, role) = match topology {
+        Topology::Pd { prefill, decode } => (prefill.as_slice(), decode, Role::Decode),
+        Topology::Plain(urls) => (&[] as &[_], urls, Role::Plain),
+    };
+    let prefill = prefill.iter().map(|(url, _)| (url.clone(), Role::Prefill));
+    prefill.chain(others.iter().map(|url| (url.clone(), role))).collect()
+}
+
+/// The workers in aligned columns, each with what is to be done below it.
+fn table(report: &Report, health: &[String]) -> String {
+    let rows: Vec<_> =
+        report.workers.iter().zip(health).map(|(worker, health)| row(worker, health)).collect();
+    let mut widths = HEADS.map(str::len);
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    let line = |text: &mut String, cells: &[&str; HEADS.len()]| {
+        for (cell, width) in cells.iter().zip(widths) {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{cell:width$}  ");
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    };
+    line(&mut text, &HEADS);
+    for (cells, worker) in rows.iter().zip(&report.workers) {
+        line(&mut text, &cells.each_ref().map(String::as_str));
+        if !worker.hint.is_empty() {
+            let _ = writeln!(text, "    {}", worker.hint);
+        }
+    }
+    text
+}
+
+fn row(worker: &WorkerReport, health: &str) -> [String; HEADS.len()] {
+    let metrics = match &*worker.state {
+        "pending" | "unauthorized" | "unreachable" | "timeout" | "malformed" => UNKNOWN,
+        "disabled" => "off",
+        _ => "on",
+    };
+    let known = |text: Option<&str>| text.unwrap_or(UNKNOWN).escape_debug().to_string();
+    [
+        worker.worker.clone(),
+        worker.role.to_string(),
+        health.to_owned(),
+        metrics.to_owned(),
+        known(worker.engine.as_deref()),
+        known(worker.version.as_deref()),
+        worker.state.to_string(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_sim::{SimConfig, SimEngine};
+
+    use super::*;
+
+    async fn engine(config: SimConfig) -> SimEngine {
+        SimEngine::start(config.addr("127.0.0.1:0".parse().unwrap())).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn each_worker_has_a_line_and_a_remedy() {
+        let prefill = engine(SimConfig::default().role(Role::Prefill)).await;
+        let decode = engine(SimConfig::default().role(Role::Decode).metrics(false)).await;
+        let pair = |decode: &str| Topology::Pd {
+            prefill: vec![(prefill.url().to_string(), None)],
+            decode: vec![decode.to_owned()],
+        };
+        let (text, is_complete) = check(&Settings::new(pair(&decode.url().to_string()))).await;
+        let lines: Vec<Vec<_>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], HEADS);
+        assert_eq!(lines[1][1..5], ["prefill", "up", "on", "sglang"]);
+        assert_eq!(lines[1][6], "capacity_only");
+        assert_eq!(lines[3][1..4], ["decode", "up", "off"]);
+        assert!(text.contains("\n    its metrics are off: start the engine with --enable-metrics"));
+        assert!(is_complete);
+
+        let (text, is_complete) = check(&Settings::new(pair("http://127.0.0.1:1"))).await;
+        let last = text.lines().nth_back(1).unwrap_or_default();
+        let cells: Vec<_> = last.split_whitespace().collect();
+        assert_eq!(cells[1..], ["decode", "down", "-", "-", "-", "unreachable"]);
+        assert!(!is_complete);
+    }
+}

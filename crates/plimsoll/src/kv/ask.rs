@@ -1,0 +1,78 @@
+//! What a target is: a router that has read its workers, or an engine that is to be read.
+
+use std::time::Duration;
+
+use http::{HeaderValue, StatusCode};
+use plimsoll_scrape::Report;
+use plimsoll_wire::Role;
+use serde::Deserialize;
+
+use super::client::Client;
+
+/// How long one question may take.
+const WITHIN: Duration = Duration::from_secs(2);
+
+/// Where SGLang tells its arguments, newest name first.
+const SERVER_INFO: [&str; 2] = ["/server_info", "/get_server_info"];
+
+/// What a target turns out to be.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// A router, and what it has read.
+    Router(Box<Report>),
+    /// Anything else; its role as far as it says one.
+    Engine(Role),
+}
+
+/// What is of interest among SGLang's arguments.
+#[derive(Debug, Deserialize)]
+struct ServerInfo {
+    disaggregation_mode: Option<String>,
+}
+
+/// Asks the target at the base URL `target`. A router is asked without the key, which is not for it.
+pub(super) async fn ask(client: Client, target: &str, key: Option<HeaderValue>) -> Answer {
+    match client.get(&format!("{target}/kv"), None, WITHIN).await {
+        Some((StatusCode::OK, body)) => {
+            if let Ok(report) = serde_json::from_slice(&body) {
+                return Answer::Router(Box::new(report));
+            }
+        }
+        Some(_) => {}
+        None => return Answer::Engine(Role::Plain),
+    }
+    for path in SERVER_INFO {
+        let answer = client.get(&format!("{target}{path}"), key.as_ref(), WITHIN).await;
+        if let Some((StatusCode::OK, body)) = answer {
+            return Answer::Engine(role(&body));
+        }
+    }
+    Answer::Engine(Role::Plain)
+}
+
+/// The role that SGLang's arguments tell; whoever tells none does both.
+fn role(body: &[u8]) -> Role {
+    let mode = serde_json::from_slice::<ServerInfo>(body)
+        .ok()
+        .and_then(|info| info.disaggregation_mode?.parse().ok());
+    mode.unwrap_or(Role::Plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_role_is_what_the_engine_says() {
+        for (body, wanted) in [
+            (r#"{"disaggregation_mode":"prefill","tp_size":1}"#, Role::Prefill),
+            (r#"{"disaggregation_mode":"decode"}"#, Role::Decode),
+            (r#"{"disaggregation_mode":"null"}"#, Role::Plain),
+            (r#"{"disaggregation_mode":null}"#, Role::Plain),
+            (r#"{"version":"0.4.1"}"#, Role::Plain),
+            ("<html>", Role::Plain),
+        ] {
+            assert_eq!(role(body.as_bytes()), wanted, "{body}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! One look at all targets.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use http::HeaderValue;
+use plimsoll_scrape::{Report, ScrapeConfig, Target, WorkerReport};
+use tokio::{task::JoinSet, time::Instant};
+
+use super::{
+    ask::{Answer, ask},
+    client::{Client, bearer},
+    probe::{PATIENCE, Probe},
+};
+use crate::flags::Kv;
+
+/// Time between readings of an engine: for one look, and at most for several.
+const AT_ONCE: Duration = Duration::from_millis(200);
+const AT_LEISURE: Duration = Duration::from_secs(1);
+
+/// Looks at the same targets as often as it is told to.
+#[derive(Debug)]
+pub(super) struct Looker {
+    targets: Vec<Known>,
+    key: Option<HeaderValue>,
+    client: Client,
+    probe: Probe,
+}
+
+/// A target, and what is known of it.
+#[derive(Debug)]
+struct Known {
+    url: Arc<str>,
+    /// It is read directly.
+    is_watched: bool,
+    /// It was read directly with success, so it is not asked again whether it is a router.
+    is_engine: bool,
+}
+
+// === impl Looker ===
+
+impl Looker {
+    pub(super) fn new(flags: &Kv) -> Self {
+        let key = flags.worker_api_key.as_ref().and_then(bearer);
+        let pause = flags.watch.map(Duration::from_secs_f64);
+        let interval = pause.map_or(AT_ONCE, |pause| pause.clamp(AT_ONCE, AT_LEISURE));
+        let mut seen = HashSet::new();
+        let targets = flags.targets.iter().filter(|url| seen.insert(url.as_str()));
+        let known =
+            |url: &String| Known { url: url.as_str().into(), is_watched: false, is_engine: false };
+        let config = ScrapeConfig {
+            timeout: PATIENCE.mul_f64(0.9),
+            stale_after: PATIENCE * 2,
+            authorization: key.clone(),
+            ..ScrapeConfig::every(interval)
+        };
+        Self {
+            targets: targets.map(known).collect(),
+            key,
+            client: Client::new(),
+            probe: Probe::new(config),
+        }
+    }
+
+    /// All workers of all targets, and whether each has a reading.
+    pub(super) async fn look(&mut self) -> (Report, bool) {
+        let mut reports = self.ask().await;
+        let snapshot = self.probe.settled().await;
+        let mut direct = snapshot.report(Instant::now()).workers;
+        let (mut workers, mut is_complete) = (Vec::new(), true);
+        for (target, report) in self.targets.iter_mut().zip(&mut reports) {
+            let found = match report.take() {
+                Some(report) => report.workers,
+                None => take(&mut direct, &target.url),
+            };
+            let has_reading = !found.is_empty() && found.iter().all(WorkerReport::has_reading);
+            target.is_engine |= target.is_watched && has_reading;
+            is_complete &= has_reading;
+            workers.extend(found);
+        }
+        (Report::new(workers), is_complete)
+    }
+
+    /// Asks the targets what they are, in their order; those that are no routers are read directly
+    /// from now on.
+    async fn ask(&mut self) -> Vec<Option<Report>> {
+        let mut questions = JoinSet::new();
+        for (index, target) in self.targets.iter().enumerate().filter(|(_, it)| !it.is_engine) {
+            let (client, url, key) =
+                (self.client.clone(), Arc::clone(&target.url), self.key.clone());
+            questions.spawn(async move { (index, ask(client, &url, key).await) });
+        }
+        let mut reports = vec![None; self.targets.len()];
+        // A task that panicked leaves its target without a report, as one that does not answer.
+        while let Some(answer) = questions.join_next().await {
+            let Ok((index, answer)) = answer else { continue };
+            let Known { url, is_watched, .. } = &mut self.targets[index];
+            match answer {
+                Answer::Router(report) => {
+                    self.probe.forget(url);
+                    *is_watched = false;
+                    reports[index] = Some(*report);
+                }
+                Answer::Engine(role) if !*is_watched => {
+                    let (worker, metrics_urls) = (Arc::clone(url), Vec::new());
+                    self.probe.watch(Target { worker, role, metrics_urls });
+                    *is_watched = true;
+                }
+                Answer::Engine(_) => {}
+            }
+        }
+        reports
+    }
+}
+
+/// Takes the worker with this URL out.
+fn take(workers: &mut Vec<WorkerReport>, url: &str) -> Vec<WorkerReport> {
+    let index = workers.iter().position(|worker| worker.worker == url);
+    index.map(|index| workers.swap_remove(index)).into_iter().collect()
+}

@@ -1,0 +1,73 @@
+//! The workers' KV caches, read beside the traffic.
+
+use std::{collections::HashSet, sync::Arc};
+
+use http::HeaderValue;
+use plimsoll::PageSource;
+use plimsoll_router::Cluster;
+use plimsoll_scrape::{ScrapeConfig, Scraper, Target};
+use tokio::time::Instant;
+
+use crate::flags;
+
+/// Reads the workers of a cluster, those that come and go included.
+#[derive(Debug)]
+pub(super) struct Readings {
+    scraper: Scraper,
+    cluster: Arc<Cluster>,
+    /// Workers, and a page of theirs in place of the usual one.
+    pages: Vec<(String, String)>,
+}
+
+// === impl Readings ===
+
+impl Readings {
+    pub(super) fn new(
+        cluster: Arc<Cluster>,
+        settings: &flags::Readings,
+        authorization: Option<HeaderValue>,
+    ) -> Self {
+        let flags::Readings { interval, timeout, stale_after, pages } = settings.clone();
+        let scraper = Scraper::new(ScrapeConfig { interval, timeout, stale_after, authorization });
+        Self { scraper, cluster, pages }
+    }
+
+    /// Reads whatever workers there are, until the task is dropped.
+    pub(super) async fn follow(self: Arc<Self>) {
+        let mut changes = self.cluster.changes();
+        let mut watched = HashSet::new();
+        loop {
+            changes.mark_unchanged();
+            let workers = self.cluster.workers();
+            let live: HashSet<_> = workers.iter().map(|worker| worker.url().clone()).collect();
+            for gone in watched.difference(&live) {
+                self.scraper.forget(gone);
+            }
+            for worker in workers.iter().filter(|worker| !watched.contains(worker.url())) {
+                let worker = (worker.url().clone(), worker.role());
+                let pages = self.pages.iter().filter(|(of, _)| **of == *worker.0);
+                let metrics_urls = pages.map(|(_, page)| page.clone()).collect();
+                self.scraper.watch(Target { worker: worker.0, role: worker.1, metrics_urls });
+            }
+            watched = live;
+            // The cluster is held here: it cannot be gone.
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// All of it as JSON, the document of `GET /kv`.
+    pub(super) fn json(&self) -> Vec<u8> {
+        let report = self.scraper.snapshot().report(Instant::now());
+        // Numbers, texts and lists of them: it cannot fail.
+        serde_json::to_vec(&report).unwrap_or_default()
+    }
+}
+
+impl PageSource for Readings {
+    fn write(&self, page: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = self.scraper.snapshot().write_text(page, Instant::now());
+    }
+}
