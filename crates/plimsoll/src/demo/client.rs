@@ -9,6 +9,7 @@ use hyper_util::{
     client::legacy::{self, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
+use plimsoll_scrape::Report;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{ask::Ask, error::RunError, stage::Addresses};
@@ -40,6 +41,9 @@ pub(super) enum FetchError {
     /// Another status than 200.
     #[error("{0}: {1}")]
     Status(StatusCode, String),
+    /// It is not the document that was asked for.
+    #[error("it cannot be read: {0}")]
+    Document(#[from] serde_json::Error),
     /// It did not end in time.
     #[error("no whole answer within {} s", REPLY_WITHIN.as_secs())]
     Timeout,
@@ -87,6 +91,12 @@ impl Client {
     pub(super) async fn metrics_page(&self) -> Result<String, FetchError> {
         let page = self.get(self.addresses.metrics, "/metrics").await?;
         Ok(String::from_utf8_lossy(&page).into_owned())
+    }
+
+    /// How full the KV caches are.
+    pub(super) async fn kv(&self) -> Result<Report, FetchError> {
+        let report = self.get(self.addresses.metrics, "/kv").await?;
+        Ok(serde_json::from_slice(&report)?)
     }
 
     async fn get(&self, address: SocketAddr, path: &str) -> Result<Bytes, FetchError> {

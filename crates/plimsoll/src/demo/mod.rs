@@ -19,6 +19,8 @@ use std::{
     process::ExitCode,
 };
 
+use plimsoll_scrape::Report;
+
 use self::{
     account::Account,
     client::Client,
@@ -77,22 +79,24 @@ async fn show(stage: Stage) -> Result<(), RunError> {
     tokio::try_join!(serving, clients).map(drop)
 }
 
-/// Sends so many requests and prints what the replies and the metrics page say of them.
+/// Sends so many requests and prints what the replies and the metrics page say of them, and how full
+/// the KV caches are then.
 async fn print_account(stage: Stage, requests: u64) -> Result<(), RunError> {
-    let account = account(stage, requests).await?;
-    writeln!(io::stdout(), "{account}").map_err(RunError::Print)?;
+    let (account, kv) = account(stage, requests).await?;
+    writeln!(io::stdout(), "{account}\n{}", kv.table()).map_err(RunError::Print)?;
     account.verdict()
 }
 
-/// Sends so many requests and reads the page once it has them all.
-async fn account(stage: Stage, requests: u64) -> Result<Account, RunError> {
+/// Sends so many requests and reads the pages once they have them all.
+async fn account(stage: Stage, requests: u64) -> Result<(Account, Report), RunError> {
     let Stage { engines: _engines, server, addresses } = stage;
     let mut stopped = signals()?;
     let clients = async {
         let client = Client::new(addresses);
         client.wait_until_ready().await?;
         let replies = load::send(&client, requests).await?;
-        Account::settle(replies, &client).await
+        let account = Account::settle(replies, &client).await?;
+        Ok((account, client.kv().await.map_err(RunError::Page)?))
     };
     tokio::select! {
         () = stopped.next() => Err(RunError::Stopped),
@@ -112,7 +116,8 @@ mod tests {
     #[tokio::test]
     async fn replies_and_page_agree() {
         let stage = Stage::start(0, 0, Pace::FAST).await.unwrap();
-        let account = account(stage, 12).await.unwrap();
+        let (account, kv) = account(stage, 12).await.unwrap();
+        assert_eq!(kv.workers.len(), 2);
         assert!(account.verdict().is_ok(), "{account}");
         let text = account.to_string();
         assert!(text.contains("12 of 12"), "{text}");

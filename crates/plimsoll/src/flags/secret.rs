@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use http::HeaderValue;
+
 /// A key. Neither `Debug` nor `Display` shows it, so that it cannot reach a log or an error.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
@@ -12,6 +14,13 @@ impl Secret {
     /// The key itself, for the header that carries it.
     pub(crate) fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// The header that carries it as a bearer. Keys are visible ASCII: the flags see to it.
+    pub(crate) fn bearer(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::try_from(format!("Bearer {}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
     }
 }
 

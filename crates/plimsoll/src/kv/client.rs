@@ -11,8 +11,6 @@ use hyper_util::{
 };
 use tokio::time::timeout;
 
-use crate::flags::Secret;
-
 /// The largest answer that is read: a report of many thousand workers.
 const MAX_BODY: usize = 64 << 20;
 
@@ -53,11 +51,4 @@ impl Client {
         };
         timeout(within, answer).await.ok().flatten()
     }
-}
-
-/// The header that carries a key. Keys are visible ASCII: the flags see to it.
-pub(crate) fn bearer(key: &Secret) -> Option<HeaderValue> {
-    let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose())).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }

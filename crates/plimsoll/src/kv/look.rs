@@ -8,10 +8,10 @@ use tokio::{task::JoinSet, time::Instant};
 
 use super::{
     ask::{Answer, ask},
-    client::{Client, bearer},
+    client::Client,
     probe::{PATIENCE, Probe},
 };
-use crate::flags::Kv;
+use crate::flags::{Kv, Secret};
 
 /// Time between readings of an engine: for one look, and at most for several.
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -40,7 +40,7 @@ struct Known {
 
 impl Looker {
     pub(super) fn new(flags: &Kv) -> Self {
-        let key = flags.worker_api_key.as_ref().and_then(bearer);
+        let key = flags.worker_api_key.as_ref().and_then(Secret::bearer);
         let pause = flags.watch.map(Duration::from_secs_f64);
         let interval = pause.map_or(AT_ONCE, |pause| pause.clamp(AT_ONCE, AT_LEISURE));
         let mut seen = HashSet::new();

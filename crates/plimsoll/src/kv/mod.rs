@@ -19,7 +19,7 @@ use tokio::time::sleep;
 
 use self::look::Looker;
 pub(crate) use self::{
-    client::{Client, bearer},
+    client::Client,
     probe::{PATIENCE, Probe},
 };
 use crate::{

@@ -14,7 +14,6 @@ mod worker_metrics;
 
 use std::{io, sync::Arc, time::Duration};
 
-use http::HeaderValue;
 use plimsoll::Exporter;
 use plimsoll_router::{Cluster, RouterConfig};
 use plimsoll_wire::{Backend, Role};
@@ -81,7 +80,8 @@ impl Server {
         let metrics_listener = listen(metrics, "--prometheus-host, --prometheus-port").await?;
         let metrics_port = metrics_listener.local_addr()?.port();
         let cluster = Cluster::new(router_config(&settings, metrics_port));
-        let key = settings.worker_api_key.as_ref().or(settings.api_key.as_ref()).and_then(bearer);
+        let key =
+            settings.worker_api_key.as_ref().or(settings.api_key.as_ref()).and_then(Secret::bearer);
         let readings = Arc::new(Readings::new(cluster.clone(), &settings.readings, key));
         let mut exporter = Exporter::builder()
             .max_models(settings.model_label_max)
@@ -151,8 +151,8 @@ fn router_config(settings: &Settings, metrics_port: u16) -> RouterConfig {
     config.drain_grace_period = settings.shutdown_grace_period;
     config.health = settings.health.clone();
     config.request_id_headers.clone_from(&settings.request_id_headers);
-    config.authorization = settings.api_key.as_ref().and_then(bearer);
-    config.worker_authorization = settings.worker_api_key.as_ref().and_then(bearer);
+    config.authorization = settings.api_key.as_ref().and_then(Secret::bearer);
+    config.worker_authorization = settings.worker_api_key.as_ref().and_then(Secret::bearer);
     config.allow_client_routing = settings.allow_client_routing;
     config.metrics_address = format!("port {metrics_port}, path /metrics");
     config
@@ -171,11 +171,4 @@ fn workers(topology: &Topology) -> Vec<Backend> {
             prefill.chain(decode.iter().map(|url| worker(url, Role::Decode, None))).collect()
         }
     }
-}
-
-fn bearer(key: &Secret) -> Option<HeaderValue> {
-    // Keys are visible ASCII: the flags see to it.
-    let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose())).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }
