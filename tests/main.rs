@@ -4,6 +4,7 @@ mod bodies;
 mod disconnect;
 mod embed;
 mod headers;
+mod kv;
 mod page;
 mod pair;
 mod process;
