@@ -176,7 +176,8 @@ impl Poller {
         let identity = &mut self.latest.identity;
         identity.engine = page.engine.or(identity.engine);
         identity.engine_model = page.model.clone().or_else(|| identity.engine_model.take());
-        identity.data_ranks = facts.data_ranks.or_else(|| page.named_ranks());
+        // The most ever seen: a node of several that is gone leaves the sums, not what is expected.
+        identity.data_ranks = facts.data_ranks.or(page.named_ranks().max(identity.data_ranks));
     }
 
     /// Takes up what the worker says that it is.
