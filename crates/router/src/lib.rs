@@ -33,5 +33,5 @@ pub use self::{
     config::{HealthConfig, RouterConfig},
     error::{LegError, RouteError},
     service::{Router, RouterFuture},
-    workers::{AddressError, AttemptResult, Worker},
+    workers::{Address, AddressError, AttemptResult, Worker},
 };

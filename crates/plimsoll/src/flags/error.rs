@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use plimsoll_router::AddressError;
+
 use super::{place::Place, syntax::Syntax, worker::WorkerError};
 
 /// What is said to someone who gives nothing at all.
@@ -90,6 +92,9 @@ pub(crate) enum Problem {
     /// A worker's URL or bootstrap port.
     #[error(transparent)]
     Worker(#[from] WorkerError),
+    /// A worker's URL.
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// Not a worker and its page.
     #[error("{0:?} names no page; expected http://HOST[:PORT]=http://HOST[:PORT]/PATH")]
     WorkerMetrics(String),

@@ -12,7 +12,9 @@ pub enum AddressError {
     #[error("{0:?} is no worker URL; expected http://HOST[:PORT], IPv6 hosts in brackets")]
     NotAUrl(String),
     /// A scheme that needs TLS.
-    #[error("{0:?} needs TLS to the worker, which is not built in; expected http://HOST[:PORT]")]
+    #[error(
+        "{0:?} needs the cargo feature `tls`, which this build lacks; expected http://HOST[:PORT]"
+    )]
     Tls(String),
     /// More than scheme, host and port.
     #[error("{0:?} has more than scheme, host and port; expected http://HOST[:PORT]")]
@@ -24,7 +26,7 @@ pub enum AddressError {
 
 /// The base URL of a worker, checked. It holds nothing that a label or a log would have to escape.
 #[derive(Clone, Debug)]
-pub(crate) struct Address {
+pub struct Address {
     /// As written, without a slash at the end.
     pub(crate) url: Arc<str>,
     pub(crate) authority: Authority,
@@ -41,7 +43,7 @@ impl Address {
     /// # Errors
     ///
     /// If it is anything else.
-    pub(crate) fn read(text: &str) -> Result<Self, AddressError> {
+    pub fn read(text: &str) -> Result<Self, AddressError> {
         if let Some((_, host)) = text.rsplit_once('@') {
             return Err(AddressError::UserInfo(host.to_owned()));
         }
@@ -65,8 +67,13 @@ impl Address {
         Ok(Self { url: base.into(), authority })
     }
 
+    /// As written, without a slash at the end.
+    pub fn url(&self) -> &Arc<str> {
+        &self.url
+    }
+
     /// Both name the same worker, however they spell it.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         let port = |address: &Self| address.authority.port_u16().unwrap_or(DEFAULT_PORT);
         port(self) == port(other)
             && self.authority.host().eq_ignore_ascii_case(other.authority.host())

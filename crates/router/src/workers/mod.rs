@@ -6,14 +6,13 @@ mod models;
 mod policy;
 mod worker;
 
+pub use self::{
+    address::{Address, AddressError},
+    worker::{AttemptResult, Worker},
+};
 pub(crate) use self::{
-    address::Address,
     health::probe,
     models::Model,
     policy::{Policy, RoundRobin},
     worker::Attempt,
-};
-pub use self::{
-    address::AddressError,
-    worker::{AttemptResult, Worker},
 };

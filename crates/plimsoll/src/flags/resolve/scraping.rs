@@ -10,7 +10,7 @@ use crate::flags::{
     error::Problem,
     place::Given,
     table::Scraping,
-    worker::{base_url, identity},
+    worker::{base_url, is_same},
 };
 
 /// The longest default wait for a reading.
@@ -39,8 +39,8 @@ pub(super) fn readings(
 fn page(text: &str, topology: &Topology) -> Result<(String, String), Problem> {
     let (worker, page) =
         text.split_once('=').ok_or_else(|| Problem::WorkerMetrics(text.to_owned()))?;
-    let wanted = identity(&base_url(worker)?);
-    let known = topology.urls().find(|url| identity(url) == wanted);
+    let wanted = base_url(worker)?;
+    let known = topology.urls().find(|url| is_same(url, &wanted));
     let known = known.ok_or_else(|| Problem::NoSuchWorker(worker.to_owned()))?;
     let uri = page.parse::<Uri>().ok().filter(|uri| uri.scheme_str() == Some("http"));
     match uri.and_then(|uri| uri.into_parts().authority) {

@@ -1,6 +1,6 @@
 //! Which workers there are, and in which mode.
 
-use std::collections::HashSet;
+use plimsoll_router::Address;
 
 use super::checks::fault;
 use crate::flags::{
@@ -8,7 +8,7 @@ use crate::flags::{
     error::Problem,
     place::Given,
     table::Workers,
-    worker::{WorkerError, base_url, identity, prefills},
+    worker::{WorkerError, base_url, prefills},
 };
 
 /// The workers in the mode asked for.
@@ -36,16 +36,15 @@ pub(super) fn topology(flags: &Workers, given: &Given) -> Result<Topology, Usage
 
 fn plain(urls: &[String], given: &Given) -> Result<Topology, UsageError> {
     let urls = base_urls("worker-urls", urls, given)?;
-    once(&mut HashSet::new(), "worker-urls", urls.iter(), given)?;
+    once(urls.iter().map(|url| ("worker-urls", url)), given)?;
     Ok(Topology::Plain(urls))
 }
 
 fn pairs(flags: &Workers, given: &Given) -> Result<Topology, UsageError> {
     let prefill = prefills(&flags.prefill).map_err(|error| fault("prefill", given, error))?;
     let decode = base_urls("decode", &flags.decode, given)?;
-    let mut seen = HashSet::new();
-    once(&mut seen, "prefill", prefill.iter().map(|(url, _)| url), given)?;
-    once(&mut seen, "decode", decode.iter(), given)?;
+    let all = prefill.iter().map(|(url, _)| ("prefill", url));
+    once(all.chain(decode.iter().map(|url| ("decode", url))), given)?;
     Ok(Topology::Pd { prefill, decode })
 }
 
@@ -54,15 +53,18 @@ fn base_urls(flag: &str, texts: &[String], given: &Given) -> Result<Vec<String>,
     urls.map_err(|error| fault(flag, given, error))
 }
 
-/// Fails on a URL already `seen`.
+/// Fails on a worker that was named before.
 fn once<'a>(
-    seen: &mut HashSet<String>,
-    flag: &str,
-    mut urls: impl Iterator<Item = &'a String>,
+    urls: impl Iterator<Item = (&'static str, &'a String)>,
     given: &Given,
 ) -> Result<(), UsageError> {
-    match urls.find(|url| !seen.insert(identity(url))) {
-        Some(url) => Err(fault(flag, given, Problem::Twice(url.clone()))),
-        None => Ok(()),
+    let mut seen: Vec<Address> = Vec::new();
+    for (flag, url) in urls {
+        let address = Address::read(url).map_err(|error| fault(flag, given, error))?;
+        if seen.iter().any(|other| other.is_same(&address)) {
+            return Err(fault(flag, given, Problem::Twice(url.clone())));
+        }
+        seen.push(address);
     }
+    Ok(())
 }
