@@ -98,7 +98,7 @@ impl Page {
         if !self.is_usable(signal, value) {
             return false;
         }
-        let values = self.ranks.entry(rank.map(str::to_owned)).or_default();
+        let Some(values) = self.rank(rank.map(str::to_owned)) else { return false };
         let wanted = values.get(signal).is_none();
         if wanted {
             values.put(Ranked { signal, place: usize::MAX, value });
@@ -144,6 +144,15 @@ impl Page {
         !self.ranks.is_empty() && self.ranks.values().all(asleep)
     }
 
+    /// The values of a data rank; of a flood of ranks only the first [`MAX_RANKS`] are kept.
+    fn rank(&mut self, rank: Option<String>) -> Option<&mut Values> {
+        if self.ranks.len() >= MAX_RANKS as usize && !self.ranks.contains_key(&rank) {
+            self.discarded.out_of_range += 1;
+            return None;
+        }
+        Some(self.ranks.entry(rank).or_default())
+    }
+
     fn take(&mut self, sample: &Sample<'_>) {
         let Some((dialect, bare)) = Dialect::find(sample.name) else { return };
         // With priority scheduling "" is the whole and the others are its parts.
@@ -167,11 +176,9 @@ impl Page {
             let value = value.map(|value| value * rule.scale);
             if let Some(value) = value.filter(|&value| self.is_usable(rule.signal, value)) {
                 let rank = sample.labels.get(dialect.rank_label).map(std::borrow::Cow::into_owned);
-                self.ranks.entry(rank).or_default().put(Ranked {
-                    signal: rule.signal,
-                    place,
-                    value,
-                });
+                if let Some(values) = self.rank(rank) {
+                    values.put(Ranked { signal: rule.signal, place, value });
+                }
             }
         }
         self.count(sample, dialect, bare);
@@ -183,6 +190,9 @@ impl Page {
             let here = |(label, wanted)| get(label).is_some_and(|value| value == wanted);
             if sample.value.is_finite() && sample.value >= 0.0 && rule.only.is_none_or(here) {
                 let rank = get(dialect.rank_label).map(std::borrow::Cow::into_owned);
+                if self.ranks.len() >= MAX_RANKS as usize && !self.ranks.contains_key(&rank) {
+                    continue;
+                }
                 let copy = COPIES.map(|label| get(label).unwrap_or_default()).join("/");
                 self.counts.add(rank, copy, rule.counter, sample.value * rule.scale);
             }

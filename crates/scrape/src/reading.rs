@@ -39,7 +39,7 @@ pub struct Reading {
 /// Where a request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// For a batch.
+    /// For a batch, or for a grammar.
     Waiting,
     /// Prefill: for decode's hand-shake.
     PrefillBootstrap,
@@ -92,11 +92,17 @@ impl Reading {
         let pools = awake().map(|(rank, values)| Pool::of(rank.clone(), values, &server));
         let pools: Vec<_> = pools.filter(Pool::says_something).collect();
         let state = State::of(page, &pools, server.ranks == Ranks::Mixed);
+        let waiting = of_all(Signal::Waiting);
+        let with_grammars = sum([waiting, of_all(Signal::GrammarWaiting)].into_iter());
+        let queued = Queue::ALL.map(|queue| match queue {
+            Queue::Waiting => with_grammars.filter(|_| waiting.is_some()),
+            queue => of_all(queue.signal()),
+        });
         let prealloc = awake().filter_map(|(_, values)| values.get(Signal::PreallocRatio));
         Self {
             pools,
             running: of_all(Signal::Running),
-            queued: Queue::ALL.map(|queue| of_all(queue.signal())),
+            queued,
             host_capacity: of_all(Signal::HostCapacity),
             host_used: of_all(Signal::HostUsed),
             prealloc_ratio: prealloc.reduce(f64::max),
@@ -222,10 +228,10 @@ impl Server {
             _ => Ranks::Told,
         };
         let of_all = facts.rank_capacity.map(|capacity| capacity * f64::from(expected));
-        #[expect(clippy::cast_precision_loss, reason = "there are few ranks")]
-        let data_ranks = page.ranks.len() as f64;
+        let on_page = u32::try_from(page.ranks.len()).unwrap_or(u32::MAX);
         Self {
-            data_ranks,
+            // A node that is gone takes its ranks off the page.
+            data_ranks: f64::from(on_page.max(expected)),
             rank_capacity: if ranks == Ranks::Told { facts.rank_capacity } else { of_all },
             ranks,
         }
@@ -245,9 +251,11 @@ impl Pool {
             || get(Signal::MambaRatio).is_some_and(|ratio| ratio > 0.0);
         let headline = get(Signal::HeadlineRatio).filter(|_| server.ranks == Ranks::Told);
         let own_ratio = get(Signal::FullRatio).or(headline.filter(|_| !mixed));
-        let counted = get(Signal::Used).or_else(|| blocks(values, Signal::UsedBlocks));
-        let counted = counted.filter(|_| server.ranks != Ranks::Mixed);
-        let capacity = capacity(values, counted, own_ratio, server);
+        let counted = get(Signal::Used)
+            .or_else(|| get(Signal::MixedUsed).filter(|_| !mixed))
+            .or_else(|| blocks(values, Signal::UsedBlocks))
+            .filter(|_| server.ranks != Ranks::Mixed);
+        let capacity = capacity(values, counted, server);
         let used = counted.or_else(|| Some((own_ratio? * capacity?).round()));
         let exact = match (counted, capacity) {
             (Some(used), Some(capacity)) if capacity > 0.0 => Some((used / capacity).min(1.0)),
@@ -270,19 +278,19 @@ impl Pool {
         }
     }
 
+    /// It is known how full it is.
+    pub fn has_usage(&self) -> bool {
+        self.used.is_some() || self.usage_ratio.is_some()
+    }
+
     fn says_something(&self) -> bool {
-        self.capacity.is_some() || self.used.is_some() || self.usage_ratio.is_some()
+        self.capacity.is_some() || self.has_usage()
     }
 }
 
 /// What the pool holds: as stated, or as its parts show where they are more; else by blocks; else by
-/// what is used and how full that makes it.
-fn capacity(
-    values: &Values,
-    used: Option<f64>,
-    ratio: Option<f64>,
-    server: &Server,
-) -> Option<f64> {
+/// what is used and how full that makes it, if that is not rounded.
+fn capacity(values: &Values, used: Option<f64>, server: &Server) -> Option<f64> {
     let get = |signal| values.get(signal);
     let parts = || Some(get(Signal::Used)? + get(Signal::Available)? + get(Signal::Evictable)?);
     let stated = match (get(Signal::Capacity), parts()) {
@@ -294,7 +302,7 @@ fn capacity(
         .or_else(|| Some(blocks(values, Signal::BlocksOfAllRanks)? / server.data_ranks))
         .or(server.rank_capacity)
         .or_else(|| {
-            let ratio = ratio.filter(|&ratio| ratio > 0.0)?;
+            let ratio = get(Signal::FullRatio).filter(|&ratio| ratio > 0.0)?;
             Some((used? / ratio).round())
         })
 }

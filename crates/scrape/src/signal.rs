@@ -7,6 +7,8 @@ pub enum Signal {
     Capacity,
     /// Tokens held by requests: cached tokens that could be evicted are not among them.
     Used,
+    /// Tokens held by requests in the fullest of several pools, which may differ in size.
+    MixedUsed,
     /// Tokens neither used nor cached.
     Available,
     /// Cached tokens that no request holds.

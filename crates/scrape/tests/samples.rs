@@ -157,3 +157,55 @@ fn unequal_ranks_are_weighed_and_the_fullest_shown() {
     assert_eq!((reading.capacity(), rounded(reading.usage_ratio())), (Some(4000.0), Some(0.3)));
     assert_eq!(reading.usage_ratio_max(), Some(0.9));
 }
+
+fn reading(page: &str, facts: &Facts) -> Reading {
+    Reading::of(&Page::read(page), facts)
+}
+
+/// On a hybrid model `num_used_tokens` and `token_usage` are those of the fuller pool.
+#[test]
+fn pools_of_a_hybrid_model_are_kept_apart() {
+    let mixed = "sglang:num_used_tokens 900\nsglang:token_usage 0.95\nsglang:swa_token_usage 0.95\n\
+                 sglang:max_total_num_tokens 1000\nsglang:max_total_num_tokens_swa 950\n";
+    let told = reading(&format!("{mixed}sglang:full_token_usage 0.3\n"), &Facts::default());
+    assert_eq!((told.used(), told.usage_ratio()), (Some(300.0), Some(0.3)));
+    assert_eq!(told.usage_ratio_max(), Some(0.95));
+    assert_eq!(reading(mixed, &Facts::default()).used(), None);
+}
+
+/// vLLM says the blocks of all its data ranks on each rank's series, also when a node is gone.
+#[test]
+fn blocks_of_all_ranks_are_shared_out_among_those_expected() {
+    let rank = |engine| {
+        format!(
+            "vllm:kv_cache_usage_perc{{engine=\"{engine}\"}} 0.5\n\
+             vllm:cache_config_info{{engine=\"{engine}\",block_size=\"16\",num_gpu_blocks=\"2000\"}} 1\n"
+        )
+    };
+    let both = reading(&(rank(0) + &rank(1)), &Facts::default());
+    assert_eq!((both.capacity(), both.used()), (Some(32_000.0), Some(16_000.0)));
+    let facts = Facts { data_ranks: Some(2), ..Facts::default() };
+    let one = reading(&rank(0), &facts);
+    assert_eq!((one.capacity(), one.used()), (Some(16_000.0), Some(8000.0)));
+}
+
+#[test]
+fn a_rounded_ratio_says_no_capacity() {
+    let page = "sglang:token_usage 0.01\nsglang:num_used_tokens 8000\n";
+    let reading = reading(page, &Facts::default());
+    assert_eq!((reading.capacity(), reading.used()), (None, Some(8000.0)));
+}
+
+#[test]
+fn a_request_may_wait_for_its_grammar() {
+    let page = "sglang:num_queue_reqs 3\nsglang:num_grammar_queue_reqs 5\n";
+    assert_eq!(reading(page, &Facts::default()).queued(Queue::Waiting), Some(8.0));
+}
+
+#[test]
+fn a_flood_of_ranks_is_bounded_and_counted() {
+    let line = |rank| format!("sglang:token_usage{{dp_rank=\"{rank}\"}} 0.5\n");
+    let page = Page::read(&(0..5000).map(line).collect::<String>());
+    let pools = Reading::of(&page, &Facts::default()).pools.len() as u64;
+    assert_eq!((pools, page.discarded.out_of_range), (1024, 5000 - 1024));
+}

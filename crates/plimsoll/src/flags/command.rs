@@ -178,7 +178,9 @@ pub(crate) struct Kv {
     _help: Help,
 }
 
-/// Reads a base URL whose scheme may be left out.
+/// Reads a base URL whose scheme may be left out, and that may be the address of a page.
 fn target(text: &str) -> Result<String, WorkerError> {
-    if text.contains("://") { base_url(text) } else { base_url(&format!("http://{text}")) }
+    let page = text.trim_end_matches('/');
+    let base = page.strip_suffix("/metrics").or(page.strip_suffix("/kv")).unwrap_or(text);
+    if base.contains("://") { base_url(base) } else { base_url(&format!("http://{base}")) }
 }

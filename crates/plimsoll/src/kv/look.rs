@@ -75,7 +75,11 @@ impl Looker {
             let has_reading = !found.is_empty() && found.iter().all(WorkerReport::has_reading);
             target.is_engine |= target.is_watched && has_reading;
             is_complete &= has_reading;
-            workers.extend(found);
+            // A worker may be a target itself and one of a router's.
+            let seen: HashSet<_> = workers.iter().map(|it: &WorkerReport| &*it.worker).collect();
+            let fresh = found.into_iter().filter(|it| !seen.contains(&*it.worker));
+            let fresh: Vec<_> = fresh.collect();
+            workers.extend(fresh);
         }
         (Report::new(workers), is_complete)
     }

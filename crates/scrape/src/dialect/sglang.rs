@@ -19,7 +19,8 @@ pub(super) static DIALECT: Dialect = Dialect {
         Rule::new("max_total_num_tokens_swa", Signal::SwaCapacity),
         // 0.5.11
         Rule::new("kv_used_tokens", Signal::Used),
-        Rule::new("num_used_tokens", Signal::Used),
+        // the larger count of the full and the sliding-window pool, where there are two
+        Rule::new("num_used_tokens", Signal::MixedUsed),
         Rule::new("kv_available_tokens", Signal::Available),
         Rule::new("kv_evictable_tokens", Signal::Evictable),
         // 0.5.10; never rounded

@@ -106,12 +106,15 @@ impl Poller {
         }
         let known = page.engine.or(self.latest.identity.engine);
         self.about.refresh(&self.worker, known, &self.fetch, deadline).await;
-        let facts = self.about.facts();
+        let mut facts = self.about.facts();
+        facts.data_ranks = facts.data_ranks.or(self.latest.identity.data_ranks);
         let mut reading = Reading::of(&page, &facts);
         let state = no_page.unwrap_or(reading.state);
         let mut sources = Vec::from_iter(no_page.is_none().then_some(Source::Metrics));
         let may_be_sglang = matches!(known, None | Some("sglang"));
-        if may_be_sglang && wants_more(state) {
+        if may_be_sglang
+            && (wants_more(state) || reading.pools.iter().any(|pool| !pool.has_usage()))
+        {
             let blank = page.only_rank().is_none() && reading.pools.is_empty();
             let from = (&self.fetch, &*self.worker);
             sources.extend(self.loads.supply(&mut page, from, (&facts, deadline)).await);

@@ -124,15 +124,17 @@ fn load(
     }
     let named = u32::try_from(pools.len()).unwrap_or(u32::MAX);
     let ranks_expected = data_ranks.unwrap_or(1).max(named).max(1);
+    let full = pools.iter().filter(|pool| pool.used_tokens.is_some() || pool.usage_ratio.is_some());
+    let reporting = u32::try_from(full.count()).unwrap_or(u32::MAX);
     // One pool without a name stands for all ranks: the engine has merged them.
-    let merged = matches!(pools, [PoolReport { rank: None, .. }]);
+    let merged = reporting == 1 && matches!(pools, [PoolReport { rank: None, .. }]);
     let mut queued = None;
     for waiting in queues.values() {
         sum(&mut queued, Some(*waiting));
     }
     Load {
         ranks_expected,
-        ranks_reporting: if merged { ranks_expected } else { named },
+        ranks_reporting: if merged { ranks_expected } else { reporting },
         running_requests: count(reading.running),
         queued_requests: queued,
         ..totals.load()

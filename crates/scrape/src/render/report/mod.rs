@@ -192,6 +192,6 @@ pub struct PoolReport {
 impl WorkerReport {
     /// Its numbers are in the sums.
     pub fn has_reading(&self) -> bool {
-        self.load.ranks_reporting > 0
+        !self.pools.is_empty()
     }
 }
