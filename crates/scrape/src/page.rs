@@ -144,13 +144,18 @@ impl Page {
         !self.ranks.is_empty() && self.ranks.values().all(asleep)
     }
 
-    /// The values of a data rank; of a flood of ranks only the first [`MAX_RANKS`] are kept.
+    /// The values of a data rank, if there is room for it.
     fn rank(&mut self, rank: Option<String>) -> Option<&mut Values> {
-        if self.ranks.len() >= MAX_RANKS as usize && !self.ranks.contains_key(&rank) {
+        if !self.has_room_for(&rank) {
             self.discarded.out_of_range += 1;
             return None;
         }
         Some(self.ranks.entry(rank).or_default())
+    }
+
+    /// Of a flood of ranks only the first [`MAX_RANKS`] are kept.
+    fn has_room_for(&self, rank: &Option<String>) -> bool {
+        self.ranks.len() < MAX_RANKS as usize || self.ranks.contains_key(rank)
     }
 
     fn take(&mut self, sample: &Sample<'_>) {
@@ -188,11 +193,9 @@ impl Page {
         let get = |label| sample.labels.get(label);
         for rule in dialect.counters(bare) {
             let here = |(label, wanted)| get(label).is_some_and(|value| value == wanted);
-            if sample.value.is_finite() && sample.value >= 0.0 && rule.only.is_none_or(here) {
-                let rank = get(dialect.rank_label).map(std::borrow::Cow::into_owned);
-                if self.ranks.len() >= MAX_RANKS as usize && !self.ranks.contains_key(&rank) {
-                    continue;
-                }
+            let usable = sample.value.is_finite() && sample.value >= 0.0;
+            let rank = get(dialect.rank_label).map(std::borrow::Cow::into_owned);
+            if usable && rule.only.is_none_or(here) && self.has_room_for(&rank) {
                 let copy = COPIES.map(|label| get(label).unwrap_or_default()).join("/");
                 self.counts.add(rank, copy, rule.counter, sample.value * rule.scale);
             }

@@ -107,7 +107,9 @@ impl State {
                 "its metrics are off: start the engine with --enable-metrics (llama.cpp: --metrics)"
             }
             Self::Unauthorized => "it wants an API key: give --worker-api-key",
-            Self::Unreachable => "it cannot be reached: is it running, and is the URL right?",
+            Self::Unreachable => {
+                "it cannot be reached, or answers 5xx: is it running, and is the URL right?"
+            }
             Self::Timeout => "it does not answer in time: is it hung? (--scrape-timeout-ms)",
             Self::Malformed => {
                 "what it answers is no metrics page: is the URL right? (--worker-metrics)"

@@ -66,7 +66,7 @@ impl Looker {
         let mut reports = self.ask().await;
         let snapshot = self.probe.settled().await;
         let mut direct = snapshot.report(Instant::now()).workers;
-        let (mut workers, mut is_complete) = (Vec::new(), true);
+        let (mut workers, mut seen, mut is_complete) = (Vec::new(), HashSet::new(), true);
         for (target, report) in self.targets.iter_mut().zip(&mut reports) {
             let found = match report.take() {
                 Some(report) => report.workers,
@@ -76,10 +76,7 @@ impl Looker {
             target.is_engine |= target.is_watched && has_reading;
             is_complete &= has_reading;
             // A worker may be a target itself and one of a router's.
-            let seen: HashSet<_> = workers.iter().map(|it: &WorkerReport| &*it.worker).collect();
-            let fresh = found.into_iter().filter(|it| !seen.contains(&*it.worker));
-            let fresh: Vec<_> = fresh.collect();
-            workers.extend(fresh);
+            workers.extend(found.into_iter().filter(|it| seen.insert(it.worker.clone())));
         }
         (Report::new(workers), is_complete)
     }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::future::join3;
 use serde::Deserialize;
 use tokio::{
     task::JoinSet,
@@ -126,22 +127,19 @@ impl About {
 
 impl Question {
     async fn ask(self, fetch: Fetch) -> Learned {
-        let (mut model, mut version, mut info) = (None, None, None);
-        let answers = async {
-            if self.model {
-                model = self.first_model(&fetch).await;
-            }
-            if self.version {
-                let answer: Option<Version> = self.json(&fetch, "/version").await;
-                version = answer.map(|answer| answer.version);
-            }
-            if self.info {
-                info = self.server_info(&fetch).await;
-            }
-        };
-        // What was answered until then stays.
-        let _ = time::timeout(PATIENCE, answers).await;
+        // Each by itself: one that hangs keeps none of the others.
+        let (model, version, info) = join3(
+            within(PATIENCE, self.model, self.first_model(&fetch)),
+            within(PATIENCE, self.version, self.own_version(&fetch)),
+            within(PATIENCE, self.info, self.server_info(&fetch)),
+        )
+        .await;
         Learned { question: self, model, version, info }
+    }
+
+    async fn own_version(&self, fetch: &Fetch) -> Option<String> {
+        let answer: Version = self.json(fetch, "/version").await?;
+        Some(answer.version)
     }
 
     async fn first_model(&self, fetch: &Fetch) -> Option<Arc<str>> {
@@ -167,4 +165,16 @@ impl Question {
         let answer = fetch.get(&endpoint(&self.worker, path)?).await;
         answer.map(|answer| answer.body).ok()
     }
+}
+
+/// An answer that is wanted, if it comes in time.
+async fn within<T>(
+    patience: Duration,
+    wanted: bool,
+    answer: impl Future<Output = Option<T>>,
+) -> Option<T> {
+    if !wanted {
+        return None;
+    }
+    time::timeout(patience, answer).await.ok().flatten()
 }
