@@ -12,7 +12,7 @@ use plimsoll_wire::Role;
 use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
-    flags::{self, Launch, Secret, Settings, Topology},
+    flags::{self, Launch, Settings, Topology},
     kv::{Client, PATIENCE, Probe, exit_code},
     serve,
 };
@@ -44,8 +44,7 @@ pub(crate) fn run(launches: &[Launch]) -> Result<ExitCode, Box<dyn Error>> {
 /// A table of the workers, and whether each is up and has a reading.
 async fn check(settings: &Settings) -> (String, bool) {
     let workers = workers(&settings.topology);
-    let key =
-        settings.worker_api_key.as_ref().or(settings.api_key.as_ref()).and_then(Secret::bearer);
+    let key = settings.readings_authorization();
     let probe = Probe::new(ScrapeConfig {
         // They are looked at once: this is how soon, and nothing grows old until then.
         interval: ScrapeConfig::MIN_INTERVAL,

@@ -4,6 +4,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{self, Entry},
 };
+use plimsoll_wire::reply;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -33,6 +34,12 @@ const STEERING: &str = "x-data-parallel-rank";
 pub(crate) fn steering(headers: &HeaderMap) -> Option<&str> {
     let mut names = headers.keys().map(HeaderName::as_str);
     names.find(|name| *name == STEERING || name.starts_with(STEERING_PREFIX))
+}
+
+/// Whether the body behind these headers is a stream of events.
+pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE);
+    content_type.is_some_and(|value| reply::is_event_stream(value.as_bytes()))
 }
 
 /// Leaves of a client's headers those that a worker is to get.

@@ -1,5 +1,7 @@
 //! One worker, its data ranks merged.
 
+use plimsoll_wire::Role;
+
 use crate::{
     page::{Page, Values},
     signal::Signal,
@@ -178,6 +180,15 @@ impl Queue {
             Self::PrefillInflight => "prefill_inflight",
             Self::DecodePrealloc => "decode_prealloc",
             Self::DecodeTransfer => "decode_transfer",
+        }
+    }
+
+    /// Whether a worker of this role has it: engines write 0 for the queues of the other roles.
+    pub fn is_of(self, role: Role) -> bool {
+        match self {
+            Self::Waiting => true,
+            Self::PrefillBootstrap | Self::PrefillInflight => role == Role::Prefill,
+            Self::DecodePrealloc | Self::DecodeTransfer => role == Role::Decode,
         }
     }
 

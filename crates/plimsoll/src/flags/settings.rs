@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use http::HeaderName;
+use http::{HeaderName, HeaderValue};
 use plimsoll_router::HealthConfig;
 
 use super::{
@@ -115,6 +115,11 @@ impl Settings {
             log_dir: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// What the workers are told where no client's own header goes on: their key, else the clients'.
+    pub(crate) fn readings_authorization(&self) -> Option<HeaderValue> {
+        self.worker_api_key.as_ref().or(self.api_key.as_ref()).and_then(Secret::bearer)
     }
 }
 

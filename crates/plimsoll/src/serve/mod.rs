@@ -80,8 +80,7 @@ impl Server {
         let metrics_listener = listen(metrics, "--prometheus-host, --prometheus-port").await?;
         let metrics_port = metrics_listener.local_addr()?.port();
         let cluster = Cluster::new(router_config(&settings, metrics_port));
-        let key =
-            settings.worker_api_key.as_ref().or(settings.api_key.as_ref()).and_then(Secret::bearer);
+        let key = settings.readings_authorization();
         let readings = Arc::new(Readings::new(cluster.clone(), &settings.readings, key));
         let mut exporter = Exporter::builder()
             .max_models(settings.model_label_max)

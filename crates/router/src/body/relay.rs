@@ -4,16 +4,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{
-    Response,
-    header::{CONTENT_ENCODING, CONTENT_TYPE},
-    response,
-};
+use http::{Response, header::CONTENT_ENCODING, response};
 use http_body::{Body, Frame, SizeHint};
-use plimsoll_wire::reply;
 
 use super::{RouterBody, tail::StreamTail};
-use crate::{RouteError, answer, legs::LegBody};
+use crate::{RouteError, answer, headers, legs::LegBody};
 
 /// One worker's answer on its way to the client, frame by frame as it came. A stream of events that
 /// fails ends by an event that says so.
@@ -38,8 +33,7 @@ enum End {
 
 impl RelayBody {
     pub(crate) fn new(parts: &response::Parts, leg: LegBody) -> Self {
-        let content_type = parts.headers.get(CONTENT_TYPE);
-        let is_stream = content_type.is_some_and(|value| reply::is_event_stream(value.as_bytes()));
+        let is_stream = headers::is_event_stream(&parts.headers);
         let is_plain = !parts.headers.contains_key(CONTENT_ENCODING);
         let tail = (is_stream && is_plain).then(StreamTail::default);
         Self { leg, first: None, tail, end: End::Open }

@@ -7,17 +7,13 @@ use std::{
     time::Duration,
 };
 
-use http::{Response, header::CONTENT_TYPE};
+use http::Response;
 use http_body::{Body, Frame};
-use plimsoll_wire::{
-    Endpoint,
-    reply::{self, ReplyReader},
-    upstream::PrefillUsageSender,
-};
+use plimsoll_wire::{Endpoint, reply::ReplyReader, upstream::PrefillUsageSender};
 use tokio::{runtime, time};
 
 use super::{Head, LegBody};
-use crate::RouteError;
+use crate::{RouteError, headers};
 
 /// How long a prefill worker's reply is waited for once the client has its whole answer.
 const MAX_TAIL: Duration = Duration::from_secs(2);
@@ -78,9 +74,7 @@ impl Future for Prefill {
                         *state = State::Over;
                         return Poll::Ready(Err(PrefillFailure::Answer(response)));
                     }
-                    let content_type = response.headers().get(CONTENT_TYPE);
-                    let is_stream =
-                        content_type.is_some_and(|value| reply::is_event_stream(value.as_bytes()));
+                    let is_stream = headers::is_event_stream(response.headers());
                     let reader = ReplyReader::new(*endpoint, is_stream);
                     *state = State::Body { body: response.into_body(), reader };
                 }

@@ -150,15 +150,8 @@ impl Poller {
 
     /// SGLang writes 0 for the queues of the roles that it does not have.
     fn keep_own_queues(&self, reading: &mut Reading) {
-        for queue in Queue::ALL {
-            let own = match queue {
-                Queue::Waiting => true,
-                Queue::PrefillBootstrap | Queue::PrefillInflight => self.role == Role::Prefill,
-                Queue::DecodePrealloc | Queue::DecodeTransfer => self.role == Role::Decode,
-            };
-            if !own {
-                reading.queued[queue as usize] = None;
-            }
+        for queue in Queue::ALL.into_iter().filter(|queue| !queue.is_of(self.role)) {
+            reading.queued[queue as usize] = None;
         }
     }
 

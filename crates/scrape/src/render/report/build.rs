@@ -141,14 +141,9 @@ fn load(
     }
 }
 
-/// The queues that a role has: engines write 0 for those of the other role.
+/// The queues that a role has.
 fn queues(reading: &Reading, role: Role) -> BTreeMap<Word, u64> {
-    let has = |queue| match queue {
-        Queue::Waiting => true,
-        Queue::PrefillBootstrap | Queue::PrefillInflight => role == Role::Prefill,
-        Queue::DecodePrealloc | Queue::DecodeTransfer => role == Role::Decode,
-    };
-    let queues = Queue::ALL.into_iter().filter(|queue| has(*queue));
+    let queues = Queue::ALL.into_iter().filter(|queue| queue.is_of(role));
     let known = queues.filter_map(|queue| Some((queue, count(reading.queued(queue))?)));
     known.map(|(queue, requests)| (queue.as_str().into(), requests)).collect()
 }
