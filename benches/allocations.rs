@@ -15,7 +15,10 @@ use http_body::Body;
 use http_body_util::Full;
 use plimsoll::{AmendLayer, Exporter, MeterLayer, Record, sink_fn};
 use plimsoll_scrape::exposition::lines;
-use plimsoll_wire::{Endpoint, reply::StreamReader};
+use plimsoll_wire::{
+    Endpoint,
+    reply::{Asked, StreamReader},
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -89,7 +92,7 @@ fn allocations_of_lines(page: &str) -> u64 {
 }
 
 fn reader(name: &'static str, pieces: &[Bytes]) -> Row {
-    let mut reader = StreamReader::new(Endpoint::Chat);
+    let mut reader = StreamReader::new(Endpoint::Chat, Asked::default());
     let mut push = |pieces: &[Bytes]| {
         for piece in pieces {
             reader.push(piece, |facts| _ = black_box(facts));
@@ -99,7 +102,7 @@ fn reader(name: &'static str, pieces: &[Bytes]) -> Row {
     let middle = measure(|| push(&pieces[pieces.len() / 8..pieces.len() * 7 / 8]));
     let whole = measure(|| {
         for _ in 0..REQUESTS {
-            let mut reader = StreamReader::new(Endpoint::Chat);
+            let mut reader = StreamReader::new(Endpoint::Chat, Asked::default());
             for piece in pieces {
                 reader.push(piece, |facts| _ = black_box(facts));
             }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput};
 use plimsoll_wire::{
     Endpoint, RequestPeek, Splice,
-    reply::{StreamReader, read_answer},
+    reply::{Asked, StreamReader, read_answer},
 };
 
 /// The members that lead a request to its prefill worker.
@@ -39,7 +39,7 @@ fn streams(criterion: &mut Criterion) {
     ] {
         group.throughput(Throughput::Elements(events.len() as u64));
         // The first event of a stream is parsed for its model; it is not what is measured.
-        let mut reader = StreamReader::new(endpoint);
+        let mut reader = StreamReader::new(endpoint, Asked::default());
         reader.push(traffic::ROLE, |_| {});
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
@@ -56,7 +56,7 @@ fn answers(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("read_answer");
     group.throughput(Throughput::Bytes(traffic::ANSWER.len() as u64));
     group.bench_function("chat", |bencher| {
-        bencher.iter(|| read_answer(Endpoint::Chat, black_box(traffic::ANSWER)));
+        bencher.iter(|| read_answer(Endpoint::Chat, Asked::default(), black_box(traffic::ANSWER)));
     });
     group.finish();
 }

@@ -1,7 +1,7 @@
 //! A client that leaves is one `client_disconnect`, and both engines are rid of its request at
 //! once, whenever it leaves.
 
-use std::time::Duration;
+use std::{future::pending, time::Duration};
 
 use futures_util::{StreamExt, stream};
 use plimsoll_sim::{
@@ -180,13 +180,19 @@ async fn right_after_asking() {
     .await;
 }
 
-/// One client: asks for a stream or not, and leaves after a while, whatever came.
-async fn visit(router: &Plimsoll, stream: bool, stay: Duration) {
+/// One client: asks for a stream or not, and leaves after `stay`, whatever came, or not at all.
+async fn visit(router: &Plimsoll, stream: bool, stay: Option<Duration>) {
     let more = if stream { ",\"stream\":true,\"max_tokens\":40" } else { ",\"max_tokens\":40" };
     let client = router.post(CHAT, chat(more)).open().await;
+    let leaving = async {
+        match stay {
+            Some(stay) => sleep(stay).await,
+            None => pending().await,
+        }
+    };
     tokio::select! {
         answer = client.rest() => assert_eq!(answer.status, 200),
-        () = sleep(stay) => {}
+        () = leaving => {}
     }
 }
 
@@ -201,7 +207,10 @@ async fn five_hundred_at_random_moments() {
         let (router, prefill, decode) = sim_pair(config, "").await;
         let mut random = fastrand::Rng::with_seed(2);
         let visits: Vec<_> = (0..500)
-            .map(|_| visit(&router, random.bool(), Duration::from_micros(random.u64(..400_000))))
+            .map(|_| {
+                let stay = Duration::from_micros(random.u64(..400_000));
+                visit(&router, random.bool(), random.bool().then_some(stay))
+            })
             .collect();
         stream::iter(visits).buffer_unordered(64).collect::<Vec<()>>().await;
         let page = router.settled(500).await;

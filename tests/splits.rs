@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use plimsoll_wire::{
     Endpoint, Usage,
-    reply::{EventFacts, StreamReader},
+    reply::{Asked, EventFacts, StreamReader},
     sse::SseScanner,
 };
 use proptest::prelude::*;
@@ -33,7 +33,8 @@ struct Read {
 }
 
 fn read<'a>(endpoint: Endpoint, pieces: impl Iterator<Item = &'a [u8]>) -> Read {
-    let (mut scanner, mut reader) = (SseScanner::default(), StreamReader::new(endpoint));
+    let (mut scanner, mut reader) =
+        (SseScanner::default(), StreamReader::new(endpoint, Asked::default()));
     let (mut data, mut facts) = (Vec::new(), Vec::new());
     for piece in pieces {
         let mut taken = 0;

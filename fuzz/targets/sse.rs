@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use plimsoll_wire::{
     Endpoint, Usage,
-    reply::{EventFacts, StreamReader},
+    reply::{Asked, EventFacts, StreamReader},
     sse::SseScanner,
 };
 
@@ -42,7 +42,7 @@ fn cut(rule: u8, mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn read<'a>(endpoint: Endpoint, pieces: impl Iterator<Item = &'a [u8]>) -> Read {
-    let (mut scanner, mut reader) = (SseScanner::default(), StreamReader::new(endpoint));
+    let (mut scanner, mut reader) = (SseScanner::default(), StreamReader::new(endpoint, Asked::default()));
     let (mut data, mut facts) = (Vec::new(), Vec::new());
     for piece in pieces {
         let mut taken = 0;

@@ -33,14 +33,25 @@ pub(crate) fn usage(recorded: &Recorded) -> Option<Counts> {
     if recorded.path == "/generate" {
         return generate_usage(&events(recorded));
     }
-    let with_usage = |event: &Value| event["usage"].is_object().then(|| event["usage"].clone());
-    let usage = events(recorded).iter().rev().find_map(with_usage)?;
-    let reasoning = &usage["completion_tokens_details"]["reasoning_tokens"];
+    // The event without choices speaks for all; where there is none, each choice's last one does.
+    let mut last = BTreeMap::new();
+    for event in events(recorded).into_iter().filter(|event| event["usage"].is_object()) {
+        last.insert(event["choices"][0]["index"].as_u64(), event["usage"].clone());
+    }
+    let stated = match last.remove(&None) {
+        Some(whole) => vec![whole],
+        None => last.into_values().collect(),
+    };
+    let sum = |count: &dyn Fn(&Value) -> Option<u64>| stated.iter().map(count).sum();
+    (!stated.is_empty()).then_some(())?;
     Some(Counts {
-        prompt: usage["prompt_tokens"].as_u64()?,
-        completion: usage["completion_tokens"].as_u64()?,
-        cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
-        reasoning: reasoning.as_u64().or(usage["reasoning_tokens"].as_u64()),
+        prompt: sum(&|usage| usage["prompt_tokens"].as_u64())?,
+        completion: sum(&|usage| usage["completion_tokens"].as_u64())?,
+        cached: sum(&|usage| usage["prompt_tokens_details"]["cached_tokens"].as_u64()),
+        reasoning: sum(&|usage| {
+            let details = &usage["completion_tokens_details"]["reasoning_tokens"];
+            details.as_u64().or(usage["reasoning_tokens"].as_u64())
+        }),
     })
 }
 

@@ -33,6 +33,11 @@ impl<B: Body<Data = Bytes>, S: Sink> MeteredBody<B, S> {
 }
 
 impl<B, S: Sink> MeteredBody<B, S> {
+    /// The client left. Whether the counts would be better for reading on.
+    pub(crate) fn leave(&mut self) -> bool {
+        self.guard.as_mut().is_some_and(Guard::leave)
+    }
+
     /// The body below.
     pub fn get_ref(&self) -> &B {
         &self.inner
@@ -56,8 +61,12 @@ impl<B: Body<Data = Bytes>, S: Sink> Body for MeteredBody<B, S> {
         let frame = ready!(this.inner.as_mut().poll_frame(cx));
         match &frame {
             Some(Ok(frame)) => {
-                if let (Some(data), Some(guard)) = (frame.data_ref(), this.guard.as_mut()) {
-                    guard.data(data);
+                if let Some(guard) = this.guard.as_mut() {
+                    match (frame.data_ref(), frame.trailers_ref()) {
+                        (Some(data), _) => guard.data(data),
+                        (_, Some(trailers)) => guard.trailers(trailers),
+                        _ => {}
+                    }
                 }
                 // With a content-length the body is not polled again after its last byte.
                 if this.inner.is_end_stream() {

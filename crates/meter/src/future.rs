@@ -27,6 +27,11 @@ impl<F, S: Sink> MeteredFuture<F, S> {
     pub(crate) fn new(inner: F, guard: Option<Guard<S>>) -> Self {
         Self { inner, guard }
     }
+
+    /// The client left. Whether the counts would be better for waiting on.
+    pub(crate) fn leave(&mut self) -> bool {
+        self.guard.as_mut().is_some_and(Guard::leave)
+    }
 }
 
 impl<F, S, ResB, E> Future for MeteredFuture<F, S>

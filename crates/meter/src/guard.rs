@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::response;
-use plimsoll_wire::upstream::PrefillUsage;
+use http::{HeaderMap, response};
 
 use crate::{
-    Record, Sink,
+    Sink,
     exchange::{Ending, Exchange},
 };
 
@@ -27,9 +26,12 @@ impl<S: Sink> Guard<S> {
         Self { sink, exchange: Some(exchange) }
     }
 
+    /// Takes note of the answer's head. An answer without a body settles here.
     pub(crate) fn head(&mut self, parts: &response::Parts) {
         if let Some(exchange) = &mut self.exchange {
-            exchange.head(parts);
+            if !exchange.head(parts) {
+                self.settle_as(Ending::Ended);
+            }
         }
     }
 
@@ -37,6 +39,23 @@ impl<S: Sink> Guard<S> {
         if let Some(exchange) = &mut self.exchange {
             exchange.data(data);
         }
+    }
+
+    pub(crate) fn trailers(&mut self, trailers: &HeaderMap) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.trailers(trailers);
+        }
+    }
+
+    /// The client left. Whether the counts would be better for reading on.
+    pub(crate) fn leave(&mut self) -> bool {
+        self.exchange.as_mut().is_some_and(|exchange| {
+            let worth = exchange.is_worth_reading_on();
+            if worth {
+                exchange.leave();
+            }
+            worth
+        })
     }
 
     pub(crate) fn settle(mut self, ending: Ending) {
@@ -48,10 +67,19 @@ impl<S: Sink> Guard<S> {
             return;
         };
         self.sink.end(exchange.endpoint());
-        let (record, prefill_usage) = exchange.finish(ending);
-        match prefill_usage {
+        let record = exchange.finish(ending);
+        match record.upstream.prefill_reply.clone() {
             None => self.sink.record(&record),
-            Some(usage) => record_when_known(self.sink.clone(), record, &usage),
+            // Of a pair, prefill knows what was cached: decode was handed every prompt token.
+            Some(reply) => {
+                let sink = self.sink.clone();
+                let mut record = record;
+                reply.when_known(move |report| {
+                    record.usage.cached = report.and_then(|report| report.usage?.cached);
+                    record.prefill_duration = report.map(|report| report.duration);
+                    sink.record(&record);
+                });
+            }
         }
     }
 }
@@ -60,12 +88,4 @@ impl<S: Sink> Drop for Guard<S> {
     fn drop(&mut self) {
         self.settle_as(Ending::Dropped);
     }
-}
-
-/// Of a pair, prefill knows what was cached: decode was handed every prompt token.
-fn record_when_known<S: Sink>(sink: Arc<S>, mut record: Record, usage: &PrefillUsage) {
-    usage.when_known(move |prefill| {
-        record.usage.cached = prefill.and_then(|usage| usage.cached);
-        sink.record(&record);
-    });
 }

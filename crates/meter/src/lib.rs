@@ -24,28 +24,34 @@
 
 pub mod amend;
 mod body;
+pub mod drain;
 mod exchange;
 mod future;
 mod gaps;
 mod guard;
 mod layer;
 pub mod metrics;
+pub mod peek;
 mod record;
 mod service;
 mod sink;
+mod tenant;
 
 pub use plimsoll_wire::{Endpoint, Usage};
 
 pub use self::{
     amend::AmendLayer,
     body::MeteredBody,
+    drain::DrainLayer,
     future::MeteredFuture,
     gaps::Gaps,
     layer::MeterLayer,
-    metrics::MetricsSink,
+    metrics::{GenAiSink, MetricsSink},
+    peek::PeekLayer,
     record::{Completeness, Outcome, Record, Timing},
     service::Meter,
-    sink::{FnSink, Sink, sink_fn},
+    sink::{ChannelSink, FnSink, Sink, channel, sink_fn},
+    tenant::{CredentialHeader, tenant_header},
 };
 
 #[cfg(test)]

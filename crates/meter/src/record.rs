@@ -1,4 +1,7 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use plimsoll_wire::{Endpoint, Upstream, Usage};
 
@@ -10,11 +13,20 @@ use crate::Gaps;
 pub struct Record {
     /// The route.
     pub endpoint: Endpoint,
+    /// The id it goes by: that of a router below, else the response's or the request's
+    /// `x-request-id`.
+    pub id: Option<Arc<str>>,
+    /// Who is charged, as the layer's [`tenant`](crate::MeterLayer::tenant) says.
+    pub tenant: Option<Arc<str>>,
     /// The model: as asked for where a worker is known to serve it, else as the answer names it,
     /// else as asked for.
     pub model: Option<Arc<str>>,
     /// The model is one that a worker is known to serve, so the set of such names is bounded.
     pub model_is_served: bool,
+    /// The model asked for, if somebody below has read the request.
+    pub asked_model: Option<Arc<str>>,
+    /// The model that the answer names.
+    pub answered_model: Option<Arc<str>>,
     /// A stream was asked for.
     pub stream: bool,
     /// The status sent; `None` if the client left, or the service failed, before any.
@@ -24,21 +36,30 @@ pub struct Record {
     /// How far `usage` can be trusted.
     pub completeness: Completeness,
     /// The engine's counts: final where [`Completeness::Exact`], the last cumulative ones where
-    /// [`Completeness::Partial`].
+    /// [`Completeness::Partial`], else none.
     pub usage: Usage,
     /// Where [`Completeness::Partial`]: how many tokens were written at least. The engine's last
-    /// cumulative count, else the number of events that held text.
+    /// cumulative count; or the tokens that the events list by number or log probability, and one
+    /// for each other event that held text.
     pub completion_lower_bound: Option<u64>,
     /// Events that held text, of a stream.
     pub chunks: u64,
-    /// Parts of the answer that should have held counts and could not be read.
-    pub malformed: u64,
+    /// Parts of the answer whose counts cannot be read or contradict each other: a total that is not
+    /// the sum, more cached tokens than there were. Counts that can be read are kept as stated.
+    pub anomalies: u64,
+    /// Why each choice ended, in the order of the choices.
+    pub finish_reasons: Vec<String>,
     /// When what happened.
     pub timing: Timing,
     /// The times between arrivals of text.
     pub gaps: Gaps,
     /// The way that a router sent it.
     pub upstream: Upstream,
+    /// The time from when the prefill worker was asked to the end of its reply, for a
+    /// prefill/decode pair.
+    pub prefill_duration: Option<Duration>,
+    /// The wall clock at the end of the body.
+    pub ended_at: SystemTime,
 }
 
 /// Times since the request reached the layer.
@@ -77,11 +98,12 @@ pub enum Outcome {
 pub enum Completeness {
     /// The engine's final numbers.
     Exact,
-    /// The client left or the stream broke: the last cumulative numbers, or a lower bound.
+    /// The client left or the stream broke before them: the last cumulative numbers, or a lower
+    /// bound.
     Partial,
     /// The request is finished and the engine stated none.
     Absent,
-    /// The answer was encoded, or too large to be read.
+    /// The answer was encoded (gRPC included), or too large to be read.
     Unreadable,
 }
 

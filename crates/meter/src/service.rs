@@ -7,23 +7,22 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
-use plimsoll_wire::PeekSlot;
 use tower_service::Service;
 
-use crate::{MeteredBody, MeteredFuture, Sink, exchange::Exchange, guard::Guard, layer::Classify};
+use crate::{MeteredBody, MeteredFuture, Sink, exchange::Exchange, guard::Guard, layer::Options};
 
 /// Accounts for the requests of the service below. See the [crate docs](crate).
 pub struct Meter<Inner, S> {
     inner: Inner,
     sink: Arc<S>,
-    classify: Classify,
+    options: Options,
 }
 
 // === impl Meter ===
 
 impl<Inner, S> Meter<Inner, S> {
-    pub(crate) fn new(inner: Inner, sink: Arc<S>, classify: Classify) -> Self {
-        Self { inner, sink, classify }
+    pub(crate) fn new(inner: Inner, sink: Arc<S>, options: Options) -> Self {
+        Self { inner, sink, options }
     }
 
     /// The service below.
@@ -57,10 +56,9 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let guard = (self.classify)(request.uri().path()).map(|endpoint| {
-            // Whoever below reads the request leaves here what it says.
-            let slot = request.extensions_mut().get_or_insert_default::<PeekSlot>().clone();
-            Guard::new(self.sink.clone(), Exchange::new(endpoint, slot))
+        let guard = (self.options.classify)(request.uri().path()).map(|endpoint| {
+            let exchange = Exchange::new(endpoint, &mut request, &self.options);
+            Guard::new(self.sink.clone(), exchange)
         });
         MeteredFuture::new(self.inner.call(request), guard)
     }
@@ -68,7 +66,8 @@ where
 
 impl<Inner: Clone, S> Clone for Meter<Inner, S> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), sink: self.sink.clone(), classify: self.classify }
+        let Self { inner, sink, options } = self;
+        Self { inner: inner.clone(), sink: sink.clone(), options: options.clone() }
     }
 }
 

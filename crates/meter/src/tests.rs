@@ -1,8 +1,14 @@
 //! The layer over scripted services, its clock paused.
 
+mod drain;
 mod framing;
+mod genai;
 mod outcomes;
 mod page;
+mod partial;
+mod plugin;
+mod shapes;
+mod tenants;
 mod timing;
 
 use std::{
@@ -17,7 +23,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::{MeterLayer, Record, sink_fn};
+use crate::{MeterLayer, Record, Sink, sink_fn};
 
 type Body = BoxBody<Bytes, std::io::Error>;
 
@@ -72,13 +78,20 @@ fn full(body: impl Into<Bytes>) -> Body {
 /// Records as they come.
 type Records = Arc<Mutex<Vec<Record>>>;
 
+/// A layer whose records can be looked at.
+fn recording() -> (MeterLayer<impl Sink>, Records) {
+    let records = Records::default();
+    let seen = records.clone();
+    (
+        MeterLayer::new(sink_fn(move |record: &Record| seen.lock().unwrap().push(record.clone()))),
+        records,
+    )
+}
+
 /// Sends one request through the layer over a service that answers `response`, reads at most
 /// `frames` of the answer and drops it.
 async fn exchange(path: &str, response: Response<Body>, frames: usize) -> Records {
-    let records = Records::default();
-    let seen = records.clone();
-    let layer =
-        MeterLayer::new(sink_fn(move |record: &Record| seen.lock().unwrap().push(record.clone())));
+    let (layer, records) = recording();
     let response = Mutex::new(Some(response));
     let service = layer.layer(service_fn(move |_: Request<Body>| {
         std::future::ready(Ok::<_, Infallible>(response.lock().unwrap().take().unwrap()))

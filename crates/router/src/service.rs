@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, Uri, header, request};
 use http_body::Body;
 use http_body_util::Full;
-use plimsoll_wire::{Endpoint, Role, Splice, Upstream, upstream::PrefillUsage};
+use plimsoll_wire::{Endpoint, PeekSlot, Role, Splice, Upstream, upstream::PrefillReply};
 use subtle::ConstantTimeEq;
 use tower_service::Service;
 
@@ -56,6 +56,9 @@ impl Router {
     {
         let names = &self.cluster.config().request_id_headers;
         let id = headers::request_id(request.headers_mut(), names);
+        if let Some(slot) = request.extensions().get::<PeekSlot>() {
+            slot.set_id(String::from_utf8_lossy(id.as_bytes()).into());
+        }
         let mut response = match self.route(request).await {
             Ok(response) => response,
             Err(error) => answer::error(&error),
@@ -136,6 +139,7 @@ impl Router {
         let Inference { endpoint, parts, body, slot } = inference;
         let prefill = self.cluster.pick(Role::Prefill)?;
         let decode = self.cluster.pick(Role::Decode)?;
+        let asked = slot.get().map(|peek| peek.asked(endpoint)).unwrap_or_default();
         let body = match slot.get() {
             Some(peek) => {
                 let prompts = peek.prompts(endpoint);
@@ -145,9 +149,10 @@ impl Router {
         };
         upstream.prefill = Some(prefill.url().clone());
         upstream.decode = Some(decode.url().clone());
-        let (sender, usage) = PrefillUsage::channel();
-        upstream.prefill_usage = Some(usage);
-        let prefill = Prefill::new(self.head(prefill, &parts, body.clone()), endpoint, sender);
+        let (reporter, reply) = PrefillReply::channel();
+        upstream.prefill_reply = Some(reply);
+        let head = self.head(prefill, &parts, body.clone());
+        let prefill = Prefill::new(head, endpoint, asked, reporter);
         pair::answer(prefill, self.head(decode, &parts, body)).await
     }
 

@@ -84,6 +84,16 @@ impl Endpoint {
         matches!(self, Self::Chat | Self::Completions | Self::Generate)
     }
 
+    /// Whether its streams end by a terminal marker.
+    pub const fn has_marker(self) -> bool {
+        self.is_paired() || matches!(self, Self::Responses | Self::Messages)
+    }
+
+    /// Whether its answers are numbers, not text: what counts is the prompt.
+    pub const fn is_pooling(self) -> bool {
+        matches!(self, Self::Embeddings | Self::Rerank | Self::Score | Self::Classify)
+    }
+
     /// Whether its streams know `stream_options.include_usage`.
     pub const fn has_stream_options(self) -> bool {
         matches!(self, Self::Chat | Self::Completions)

@@ -38,6 +38,11 @@ impl Count {
             Self::Absent | Self::Malformed => None,
         }
     }
+
+    /// This count, or the other where this one is not there.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if self == Self::Absent { other } else { self }
+    }
 }
 
 impl<'de> Deserialize<'de> for Count {
@@ -100,6 +105,13 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 // === impl Lenient ===
+
+impl<T> Lenient<Option<T>> {
+    /// The value of either, this one first.
+    pub(crate) fn or(self, other: Self) -> Option<T> {
+        self.0.flatten().or(other.0.flatten())
+    }
+}
 
 impl<T> Default for Lenient<T> {
     fn default() -> Self {

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use crate::Usage;
@@ -21,78 +22,88 @@ pub struct Upstream {
     pub refused: bool,
     /// The client left while it sent its request: the answer that carries this never went out.
     pub client_left: bool,
-    /// What the prefill worker's own reply states, for a prefill/decode pair.
-    pub prefill_usage: Option<PrefillUsage>,
+    /// What comes of the prefill worker's own reply, for a prefill/decode pair.
+    pub prefill_reply: Option<PrefillReply>,
 }
 
-/// Counts that become known when the prefill worker's reply ends, at the latest when its leg is
+/// What a prefill worker's reply came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefillReport {
+    /// The counts that it states.
+    pub usage: Option<Usage>,
+    /// The time from when it was asked to the end of its reply: reading the prompt and handing over
+    /// its KV cache.
+    pub duration: Duration,
+}
+
+/// A report that becomes known when the prefill worker's reply ends, at the latest when its leg is
 /// given up. The reply may end after the decode worker's last byte.
 #[derive(Clone)]
-pub struct PrefillUsage(Arc<Mutex<State>>);
+pub struct PrefillReply(Arc<Mutex<State>>);
 
-/// The end that makes the counts known: by sending them, or as not known by being dropped.
+/// The end that makes the report known: by sending it, or as not known by being dropped.
 #[derive(Debug)]
-pub struct PrefillUsageSender(Option<PrefillUsage>);
+pub struct PrefillReporter(Option<PrefillReply>);
 
-type Callback = Box<dyn FnOnce(Option<Usage>) + Send>;
+type Callback = Box<dyn FnOnce(Option<PrefillReport>) + Send>;
 
 enum State {
     Unknown,
     Asked(Callback),
-    Known(Option<Usage>),
+    Known(Option<PrefillReport>),
 }
 
-// === impl PrefillUsage ===
+// === impl PrefillReply ===
 
-impl PrefillUsage {
-    /// A place for the counts, and the end that fills it.
-    pub fn channel() -> (PrefillUsageSender, Self) {
-        let usage = Self(Arc::new(Mutex::new(State::Unknown)));
-        (PrefillUsageSender(Some(usage.clone())), usage)
+impl PrefillReply {
+    /// A place for the report, and the end that fills it.
+    pub fn channel() -> (PrefillReporter, Self) {
+        let reply = Self(Arc::new(Mutex::new(State::Unknown)));
+        (PrefillReporter(Some(reply.clone())), reply)
     }
 
-    /// Calls `then` with the counts: now if they are known, else as soon as they are. Only the
+    /// Calls `then` with the report: now if it is known, else as soon as it is. Only the
     /// first caller is called back later.
-    pub fn when_known(&self, then: impl FnOnce(Option<Usage>) + Send + 'static) {
+    pub fn when_known(&self, then: impl FnOnce(Option<PrefillReport>) + Send + 'static) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match *state {
             State::Unknown => *state = State::Asked(Box::new(then)),
             State::Asked(_) => {}
-            State::Known(usage) => {
+            State::Known(report) => {
                 drop(state);
-                then(usage);
+                then(report);
             }
         }
     }
 
-    fn settle(&self, usage: Option<Usage>) {
+    fn settle(&self, report: Option<PrefillReport>) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *state, State::Known(usage));
+        let before = std::mem::replace(&mut *state, State::Known(report));
         drop(state);
         if let State::Asked(then) = before {
-            then(usage);
+            then(report);
         }
     }
 }
 
-impl fmt::Debug for PrefillUsage {
+impl fmt::Debug for PrefillReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PrefillUsage").finish_non_exhaustive()
+        f.debug_struct("PrefillReply").finish_non_exhaustive()
     }
 }
 
-// === impl PrefillUsageSender ===
+// === impl PrefillReporter ===
 
-impl PrefillUsageSender {
-    /// Makes the counts known.
-    pub fn send(mut self, usage: Option<Usage>) {
+impl PrefillReporter {
+    /// Makes the report known.
+    pub fn send(mut self, report: PrefillReport) {
         if let Some(place) = self.0.take() {
-            place.settle(usage);
+            place.settle(Some(report));
         }
     }
 }
 
-impl Drop for PrefillUsageSender {
+impl Drop for PrefillReporter {
     fn drop(&mut self) {
         if let Some(place) = self.0.take() {
             place.settle(None);
@@ -102,36 +113,35 @@ impl Drop for PrefillUsageSender {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::{sync::mpsc, time::Duration};
 
-    use super::PrefillUsage;
-    use crate::Usage;
+    use super::{PrefillReply, PrefillReport};
 
     #[test]
-    fn counts_reach_the_asker_before_and_after() {
-        let usage = Some(Usage { cached: Some(3), ..Usage::default() });
+    fn the_report_reaches_the_asker_before_and_after() {
+        let report = PrefillReport { usage: None, duration: Duration::from_millis(3) };
         let (answers, got) = mpsc::channel();
 
-        let (sender, early) = PrefillUsage::channel();
+        let (reporter, early) = PrefillReply::channel();
         let answer = answers.clone();
-        early.when_known(move |usage| answer.send(usage).unwrap());
+        early.when_known(move |report| answer.send(report).unwrap());
         assert!(got.try_recv().is_err());
-        sender.send(usage);
-        assert_eq!(got.try_recv(), Ok(usage));
+        reporter.send(report);
+        assert_eq!(got.try_recv(), Ok(Some(report)));
 
-        let (sender, late) = PrefillUsage::channel();
-        sender.send(usage);
+        let (reporter, late) = PrefillReply::channel();
+        reporter.send(report);
         let answer = answers.clone();
-        late.when_known(move |usage| answer.send(usage).unwrap());
-        assert_eq!(got.try_recv(), Ok(usage));
+        late.when_known(move |report| answer.send(report).unwrap());
+        assert_eq!(got.try_recv(), Ok(Some(report)));
     }
 
     #[test]
     fn a_leg_given_up_is_not_known() {
         let (answers, got) = mpsc::channel();
-        let (sender, usage) = PrefillUsage::channel();
-        usage.when_known(move |usage| answers.send(usage).unwrap());
-        drop(sender);
+        let (reporter, reply) = PrefillReply::channel();
+        reply.when_known(move |report| answers.send(report).unwrap());
+        drop(reporter);
         assert_eq!(got.try_recv(), Ok(None));
     }
 }

@@ -9,10 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project::pin_project;
-use plimsoll_wire::{
-    reply,
-    sse::{Event, SseScanner},
-};
+use plimsoll_wire::sse::SseScanner;
 
 use super::Withheld;
 
@@ -131,7 +128,7 @@ impl Filter {
         let mut from = usize::from(mem::take(after_cr) && data.first() == Some(&b'\n'));
         let unfinished = scanner.push(data, |event| {
             let let_go = event.continued && *held_length > MAX_HELD;
-            let taken = !let_go && take_out(&event, withheld);
+            let taken = !let_go && withheld.read(event.data);
             if taken && event.continued {
                 held.clear();
             }
@@ -159,7 +156,7 @@ impl Filter {
     fn finish(&mut self) {
         let Self { scanner, held, out, withheld, .. } = self;
         scanner.finish(|event| {
-            if take_out(&event, withheld) {
+            if withheld.read(event.data) {
                 held.clear();
             }
         });
@@ -169,15 +166,6 @@ impl Filter {
     fn is_empty(&self) -> bool {
         self.held.is_empty() && self.out.is_empty()
     }
-}
-
-/// Whether the event is one that the client did not ask for. If so, its counts go to the meter.
-fn take_out(event: &Event<'_>, withheld: &Withheld) -> bool {
-    let usage = reply::lone_usage(event.data);
-    if let Some(usage) = usage {
-        withheld.set(usage);
-    }
-    usage.is_some()
 }
 
 fn pass(out: &mut VecDeque<Bytes>, piece: Bytes) {

@@ -18,7 +18,7 @@ mod service;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plimsoll_wire::Usage;
+use plimsoll_wire::reply::LoneUsage;
 
 pub use self::{
     body::AmendedBody, future::AmendFuture, layer::AmendLayer, request::RequestBody, service::Amend,
@@ -26,16 +26,17 @@ pub use self::{
 
 /// The counts of the events that were taken out of one answer, for the meter above.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Withheld(Arc<Mutex<Option<Usage>>>);
+pub(crate) struct Withheld(Arc<Mutex<LoneUsage>>);
 
 // === impl Withheld ===
 
 impl Withheld {
-    pub(crate) fn get(&self) -> Option<Usage> {
+    pub(crate) fn get(&self) -> LoneUsage {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, usage: Usage) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(usage);
+    /// Looks at the next event: whether it is one that the client did not ask for.
+    fn read(&self, data: &[u8]) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).read(data)
     }
 }

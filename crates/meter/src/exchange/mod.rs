@@ -1,17 +1,21 @@
 //! One request and its answer, as far as they have been seen.
 
+mod grpc;
+mod judgement;
 mod reader;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
-use http::{StatusCode, response};
-use plimsoll_wire::{Endpoint, PeekSlot, Upstream, reply::Reply, upstream::PrefillUsage};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, response};
+use plimsoll_wire::{Endpoint, PeekSlot, Upstream};
 use tokio::time::Instant;
 
 use self::reader::Reader;
 pub(crate) use self::reader::is_event_stream;
-use crate::{Completeness, Outcome, Record, Timing, amend::Withheld};
+use crate::{Record, Timing, amend::Withheld, layer::Options};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// How the body came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,27 +31,39 @@ pub(crate) enum Ending {
 pub(crate) struct Exchange {
     endpoint: Endpoint,
     request: PeekSlot,
+    tenant: Option<Arc<str>>,
+    id: Option<HeaderValue>,
+    /// The answer to `HEAD` has no body, whatever its head says.
+    is_head: bool,
     started: Instant,
     status: Option<StatusCode>,
     upstream: Upstream,
     withheld: Option<Withheld>,
     first_byte: Option<Instant>,
     reader: Reader,
+    /// The client left, and somebody else reads the answer to its end.
+    left: bool,
 }
 
 // === impl Exchange ===
 
 impl Exchange {
-    pub(crate) fn new(endpoint: Endpoint, request: PeekSlot) -> Self {
+    pub(crate) fn new<B>(endpoint: Endpoint, request: &mut Request<B>, options: &Options) -> Self {
+        let tenant = options.tenant.as_ref();
         Self {
             endpoint,
-            request,
+            tenant: tenant.and_then(|tenant| tenant(request.headers(), request.extensions())),
+            id: request.headers().get(REQUEST_ID).cloned(),
+            is_head: request.method() == Method::HEAD,
+            // Whoever below reads the request leaves here what it says.
+            request: request.extensions_mut().get_or_insert_default::<PeekSlot>().clone(),
             started: Instant::now(),
             status: None,
             upstream: Upstream::default(),
             withheld: None,
             first_byte: None,
             reader: Reader::default(),
+            left: false,
         }
     }
 
@@ -55,11 +71,20 @@ impl Exchange {
         self.endpoint
     }
 
-    pub(crate) fn head(&mut self, parts: &response::Parts) {
+    /// Takes note of the answer's head. Whether a body belongs to it.
+    pub(crate) fn head(&mut self, parts: &response::Parts) -> bool {
         self.upstream = parts.extensions.get().cloned().unwrap_or_default();
         self.status = Some(parts.status).filter(|_| !self.upstream.client_left);
         self.withheld = parts.extensions.get().cloned();
-        self.reader = Reader::new(self.endpoint, parts.status, &parts.headers);
+        self.id = parts.headers.get(REQUEST_ID).cloned().or(self.id.take());
+        let bodiless = self.is_head
+            || parts.status.is_informational()
+            || matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        if !bodiless {
+            let asked = self.request.get().map(|request| request.asked(self.endpoint));
+            self.reader = Reader::new(self.endpoint, asked.unwrap_or_default(), parts);
+        }
+        !bodiless
     }
 
     pub(crate) fn data(&mut self, data: &Bytes) {
@@ -68,32 +93,56 @@ impl Exchange {
         self.reader.data(data, now);
     }
 
-    /// The record, and where the prefill worker's counts will come from if they are to be waited
-    /// for.
-    pub(crate) fn finish(mut self, ending: Ending) -> (Record, Option<PrefillUsage>) {
+    pub(crate) fn trailers(&mut self, trailers: &HeaderMap) {
+        self.reader.trailers(trailers);
+    }
+
+    /// The client left; what comes from here on nobody but the meter gets.
+    pub(crate) fn leave(&mut self) {
+        self.left = true;
+    }
+
+    /// More of the answer would make the counts better.
+    pub(crate) fn is_worth_reading_on(&self) -> bool {
+        self.status.is_none() || self.reader.is_worth_reading_on()
+    }
+
+    pub(crate) fn finish(mut self, ending: Ending) -> Record {
         let mut reply = self.reader.finish(ending);
-        let withheld = self.withheld.as_ref().and_then(Withheld::get);
-        reply.usage = withheld.or(reply.usage);
+        if let Some(withheld) = &self.withheld {
+            reply.add(&withheld.get());
+        }
         let outcome = self.outcome(ending, &reply);
         let completeness = self.completeness(outcome, &reply);
-        let (model, model_is_served) = self.model(reply.model.take());
+        let (usage, completion_lower_bound) = self.usage(completeness, &reply);
         let since = |at: Instant| at - self.started;
-        let is_stream = self.is_stream();
+        let peek = self.request.get();
+        let asked_model: Option<Arc<str>> =
+            peek.and_then(|peek| peek.model.as_deref()).map(Arc::from);
+        let answered_model: Option<Arc<str>> = reply.model.map(Arc::from);
+        let served = self.request.served_model();
         let Reader { chunks, first_token, last_token, gaps, .. } = self.reader;
-        let usage = reply.usage.unwrap_or_default();
-        let record = Record {
+        Record {
             endpoint: self.endpoint,
-            model,
-            model_is_served,
-            stream: is_stream,
+            id: self
+                .request
+                .id()
+                .cloned()
+                .or_else(|| self.id.map(|id| String::from_utf8_lossy(id.as_bytes()).into())),
+            tenant: self.tenant,
+            model: served.or(answered_model.as_ref()).or(asked_model.as_ref()).cloned(),
+            model_is_served: served.is_some(),
+            asked_model,
+            answered_model,
+            stream: peek.map_or(self.reader.is_stream, |peek| peek.stream),
             status: self.status.map(|status| status.as_u16()),
             outcome,
             completeness,
             usage,
-            completion_lower_bound: (completeness == Completeness::Partial)
-                .then(|| usage.completion.unwrap_or(chunks)),
+            completion_lower_bound,
             chunks,
-            malformed: reply.malformed,
+            anomalies: reply.malformed,
+            finish_reasons: reply.finish_reasons,
             timing: Timing {
                 first_byte: self.first_byte.map(since),
                 first_token: first_token.map(since),
@@ -102,51 +151,8 @@ impl Exchange {
             },
             gaps,
             upstream: self.upstream,
-        };
-        let prefill_usage = record.upstream.prefill_usage.clone();
-        (record, prefill_usage)
-    }
-
-    fn outcome(&self, ending: Ending, reply: &Reply) -> Outcome {
-        match (self.status, ending) {
-            _ if self.upstream.client_left => Outcome::ClientDisconnect,
-            (None, Ending::Dropped) => Outcome::ClientDisconnect,
-            (None, _) => Outcome::UpstreamError,
-            _ if self.upstream.refused => Outcome::Rejected,
-            (Some(status), _) if status.is_client_error() => Outcome::ClientError,
-            (Some(status), _) if status.is_server_error() => Outcome::UpstreamError,
-            _ if reply.error => Outcome::UpstreamError,
-            // A client that has its whole answer may close before the last chunk's frame.
-            _ if self.reader.is_stream && reply.terminated => Outcome::Complete,
-            (_, Ending::Failed) => Outcome::UpstreamError,
-            (_, Ending::Dropped) => Outcome::ClientDisconnect,
-            (_, Ending::Ended) if reply.terminated => Outcome::Complete,
-            (_, Ending::Ended) => Outcome::Truncated,
+            prefill_duration: None,
+            ended_at: SystemTime::now(),
         }
-    }
-
-    fn completeness(&self, outcome: Outcome, reply: &Reply) -> Completeness {
-        let refused = matches!(outcome, Outcome::Rejected | Outcome::ClientError);
-        let failed = self.status.is_none_or(|status| !status.is_success());
-        match outcome {
-            _ if reply.unreadable => Completeness::Unreadable,
-            Outcome::ClientDisconnect | Outcome::Truncated => Completeness::Partial,
-            Outcome::UpstreamError if !failed && !reply.terminated => Completeness::Partial,
-            _ if refused || failed || reply.usage.is_none() => Completeness::Absent,
-            _ => Completeness::Exact,
-        }
-    }
-
-    fn is_stream(&self) -> bool {
-        let asked = self.request.get().map(|request| request.stream);
-        asked.unwrap_or(self.reader.is_stream)
-    }
-
-    fn model(&self, answered: Option<String>) -> (Option<Arc<str>>, bool) {
-        if let Some(model) = self.request.served_model() {
-            return (Some(model.clone()), true);
-        }
-        let asked = || self.request.get()?.model.as_deref().map(Arc::from);
-        (answered.map(Arc::from).or_else(asked), false)
     }
 }

@@ -107,6 +107,17 @@ pub(super) const PARTIAL_TOKENS: Family = counter(
     "partial_completion_tokens_total",
     "Lower bounds of the completion tokens of requests that broke off; in no other counter.",
 );
+pub(super) const ANOMALIES: Family = counter(
+    "usage_anomalies_total",
+    "Counts in answers that could not be read or contradicted each other.",
+);
+pub(super) const PREFILL: Family = histogram(
+    "prefill_duration_seconds",
+    DURATION,
+    "Time from asking a prefill worker to the end of its reply: reading the prompt and handing over its KV cache.",
+);
+pub(super) const TENANT_TOKENS: Family =
+    counter("tenant_tokens_total", "Tokens of requests with exact counts, by who is charged.");
 pub(super) const USAGE: Family =
     counter("usage_total", "Finished requests by how complete their token counts are.");
 pub(super) const REQUEST_PROMPT: Family =
@@ -118,7 +129,7 @@ pub(super) const REQUEST_COMPLETION: Family = histogram(
 );
 
 /// Every family of [`MetricsSink`](super::MetricsSink).
-pub const FAMILIES: [Family; 16] = [
+pub const FAMILIES: [Family; 19] = [
     REQUESTS,
     IN_FLIGHT,
     REQUEST_DURATION,
@@ -132,6 +143,9 @@ pub const FAMILIES: [Family; 16] = [
     REASONING_TOKENS,
     CACHE_REPORTED,
     PARTIAL_TOKENS,
+    ANOMALIES,
+    PREFILL,
+    TENANT_TOKENS,
     USAGE,
     REQUEST_PROMPT,
     REQUEST_COMPLETION,

@@ -11,10 +11,13 @@
 
 mod cache;
 mod families;
-mod models;
+mod genai;
+mod names;
+mod registry;
 mod sink;
 
 pub use self::{
     families::{FAMILIES, Family, Kind},
+    genai::{GENAI_FAMILIES, GenAiSink, GenAiSinkBuilder},
     sink::{MetricsSink, MetricsSinkBuilder},
 };

@@ -1,27 +1,29 @@
 use std::{fmt, sync::Arc};
 
-use ::metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder, Unit};
+use ::metrics::{Counter, Gauge, Histogram, Label, Recorder};
 use plimsoll_wire::Endpoint;
 
 use super::{
     cache::Cache,
-    families::{self, FAMILIES, Family, Kind},
-    models::Models,
+    families::{self, FAMILIES},
+    names::Names,
+    registry::{Registry, SharedRecorder},
 };
 use crate::{Completeness, Outcome, Record, Sink};
-
-type SharedRecorder = Arc<dyn Recorder + Send + Sync>;
 
 /// Records requests as metrics. See the [module docs](super).
 #[derive(Debug)]
 pub struct MetricsSink {
     registry: Registry,
-    models: Models,
+    models: Names,
+    tenants: Option<Names>,
     in_flight: [Gauge; Endpoint::ALL.len()],
     requests: Cache<RequestKey, Counter>,
     usage: Cache<UsageKey, Counter>,
     streams: Cache<StreamKey, StreamHandles>,
     endpoints: Cache<EndpointKey, EndpointHandles>,
+    prefills: Cache<Arc<str>, Histogram>,
+    charges: Cache<TenantKey, TenantHandles>,
 }
 
 /// Makes a [`MetricsSink`] that differs from the default.
@@ -29,18 +31,14 @@ pub struct MetricsSinkBuilder {
     recorder: SharedRecorder,
     prefix: String,
     max_models: usize,
+    max_tenants: Option<usize>,
 }
 
 type EndpointKey = (Endpoint, Arc<str>);
 type StreamKey = (Endpoint, Arc<str>, bool);
 type RequestKey = (StreamKey, Outcome, Option<u16>);
 type UsageKey = (StreamKey, Completeness);
-
-/// Registers handles under one prefix.
-struct Registry {
-    recorder: SharedRecorder,
-    prefix: String,
-}
+type TenantKey = (Arc<str>, Arc<str>);
 
 /// Handles by endpoint, model and stream.
 struct StreamHandles {
@@ -59,8 +57,15 @@ struct EndpointHandles {
     per_output_token: Histogram,
     inter_chunk: Histogram,
     partial: Counter,
+    anomalies: Counter,
     request_prompt: Histogram,
     request_completion: Histogram,
+}
+
+/// Handles by tenant and model.
+struct TenantHandles {
+    prompt: Counter,
+    completion: Counter,
 }
 
 // === impl MetricsSink ===
@@ -73,7 +78,28 @@ impl MetricsSink {
 
     /// A sink with other settings than the default.
     pub fn builder(recorder: Arc<dyn Recorder + Send + Sync>) -> MetricsSinkBuilder {
-        MetricsSinkBuilder { recorder, prefix: "plimsoll".to_owned(), max_models: 100 }
+        MetricsSinkBuilder {
+            recorder,
+            prefix: "plimsoll".to_owned(),
+            max_models: 100,
+            max_tenants: None,
+        }
+    }
+
+    /// Names that a worker serves are few, and not counted against the cap.
+    fn model_label(&self, record: &Record) -> Arc<str> {
+        let served = record.model.as_ref().filter(|_| record.model_is_served);
+        served.cloned().unwrap_or_else(|| self.models.label(record.model.as_deref()))
+    }
+
+    /// Exact counts go to the tenant too, so that all tenants' together are the totals.
+    fn charge(&self, record: &Record, model: &Arc<str>) {
+        let exact = record.completeness == Completeness::Exact;
+        let Some(tenants) = self.tenants.as_ref().filter(|_| exact) else { return };
+        let key = (tenants.label(record.tenant.as_deref()), model.clone());
+        let charges = self.charges.get_or_insert(&key, || self.registry.tenant(&key));
+        charges.prompt.increment(record.usage.prompt.unwrap_or_default());
+        charges.completion.increment(record.usage.completion.unwrap_or_default());
     }
 
     fn count_tokens(&self, record: &Record, stream: &StreamHandles, endpoint: &EndpointHandles) {
@@ -106,7 +132,12 @@ impl Sink for MetricsSink {
     }
 
     fn record(&self, record: &Record) {
-        let model = self.models.label(record.model.as_ref(), record.model_is_served);
+        let model = self.model_label(record);
+        self.charge(record, &model);
+        if let Some(duration) = record.prefill_duration {
+            let prefill = self.prefills.get_or_insert(&model, || self.registry.prefill(&model));
+            prefill.record(duration);
+        }
         let by_endpoint = (record.endpoint, model);
         let by_stream = (record.endpoint, by_endpoint.1.clone(), record.stream);
         let registry = &self.registry;
@@ -131,6 +162,7 @@ impl Sink for MetricsSink {
         for (mean, count) in record.gaps.means() {
             endpoint.inter_chunk.record_many(mean, count as usize);
         }
+        endpoint.anomalies.increment(record.anomalies);
         match record.completeness {
             Completeness::Exact => self.count_tokens(record, &stream, &endpoint),
             Completeness::Partial => {
@@ -156,18 +188,28 @@ impl MetricsSinkBuilder {
         Self { max_models, ..self }
     }
 
+    /// Counts tokens by tenant as well: so many tenants have series of their own, further ones are
+    /// `other`. (Off: see [`MeterLayer::tenant`](crate::MeterLayer::tenant) for who they are.)
+    #[must_use]
+    pub fn tenants(self, max_tenants: usize) -> Self {
+        Self { max_tenants: Some(max_tenants), ..self }
+    }
+
     /// Describes the families to the recorder and makes the sink.
     pub fn build(self) -> MetricsSink {
-        let registry = Registry { recorder: self.recorder, prefix: self.prefix };
-        registry.describe();
+        let registry = Registry::new(self.recorder, Some(self.prefix));
+        registry.describe(&FAMILIES);
         MetricsSink {
             in_flight: Endpoint::ALL.map(|endpoint| registry.in_flight(endpoint)),
-            models: Models::new(self.max_models),
+            models: Names::new(self.max_models),
+            tenants: self.max_tenants.map(Names::new),
             registry,
             requests: Cache::default(),
             usage: Cache::default(),
             streams: Cache::default(),
             endpoints: Cache::default(),
+            prefills: Cache::default(),
+            charges: Cache::default(),
         }
     }
 }
@@ -175,26 +217,11 @@ impl MetricsSinkBuilder {
 // === impl Registry ===
 
 impl Registry {
-    fn describe(&self) {
-        for family in FAMILIES {
-            let name = KeyName::from(self.name(family));
-            let unit = family.name.ends_with("_seconds").then_some(Unit::Seconds);
-            match family.kind {
-                Kind::Counter => self.recorder.describe_counter(name, unit, family.help.into()),
-                Kind::Gauge => self.recorder.describe_gauge(name, unit, family.help.into()),
-                Kind::Histogram(_) => {
-                    self.recorder.describe_histogram(name, unit, family.help.into());
-                }
-            }
-        }
-    }
-
     fn in_flight(&self, endpoint: Endpoint) -> Gauge {
-        let labels = vec![Label::from_static_parts("endpoint", endpoint.as_str())];
-        let key = Key::from_parts(self.name(families::IN_FLIGHT), labels);
-        let gauge = self.recorder.register_gauge(&key, &METADATA);
-        gauge.set(0.0);
-        gauge
+        self.gauge(
+            families::IN_FLIGHT,
+            vec![Label::from_static_parts("endpoint", endpoint.as_str())],
+        )
     }
 
     fn request(&self, ((endpoint, model, stream), outcome, status): &RequestKey) -> Counter {
@@ -230,30 +257,28 @@ impl Registry {
             per_output_token: self.histogram(families::PER_OUTPUT_TOKEN, labels()),
             inter_chunk: self.histogram(families::INTER_CHUNK, labels()),
             partial: self.counter(families::PARTIAL_TOKENS, labels()),
+            anomalies: self.counter(families::ANOMALIES, labels()),
             request_prompt: self.histogram(families::REQUEST_PROMPT, labels()),
             request_completion: self.histogram(families::REQUEST_COMPLETION, labels()),
         }
     }
 
-    fn counter(&self, family: Family, labels: Vec<Label>) -> Counter {
-        let key = Key::from_parts(self.name(family), labels);
-        let counter = self.recorder.register_counter(&key, &METADATA);
-        counter.increment(0);
-        counter
+    fn prefill(&self, model: &Arc<str>) -> Histogram {
+        self.histogram(families::PREFILL, vec![Label::new("model", model.clone())])
     }
 
-    fn histogram(&self, family: Family, labels: Vec<Label>) -> Histogram {
-        let key = Key::from_parts(self.name(family), labels);
-        self.recorder.register_histogram(&key, &METADATA)
-    }
-
-    fn name(&self, family: Family) -> String {
-        format!("{}_{}", self.prefix, family.name)
+    fn tenant(&self, (tenant, model): &TenantKey) -> TenantHandles {
+        let of_kind = |kind| {
+            let labels = vec![
+                Label::new("tenant", tenant.clone()),
+                Label::new("model", model.clone()),
+                Label::from_static_parts("kind", kind),
+            ];
+            self.counter(families::TENANT_TOKENS, labels)
+        };
+        TenantHandles { prompt: of_kind("prompt"), completion: of_kind("completion") }
     }
 }
-
-static METADATA: Metadata<'static> =
-    Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
 
 fn endpoint_labels(endpoint: Endpoint, model: &Arc<str>) -> Vec<Label> {
     vec![
@@ -269,14 +294,8 @@ fn stream_labels(endpoint: Endpoint, model: &Arc<str>, stream: bool) -> Vec<Labe
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-fn as_f64(count: u64) -> f64 {
+pub(super) fn as_f64(count: u64) -> f64 {
     count as f64
-}
-
-impl fmt::Debug for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry").field("prefix", &self.prefix).finish_non_exhaustive()
-    }
 }
 
 impl fmt::Debug for MetricsSinkBuilder {

@@ -1,5 +1,10 @@
+use std::time::Duration;
+
 use http::{Response, StatusCode};
-use plimsoll_wire::{Upstream, Usage, upstream::PrefillUsage};
+use plimsoll_wire::{
+    Upstream, Usage,
+    upstream::{PrefillReply, PrefillReport},
+};
 
 use super::{DONE, ERROR, Step, TOKEN, event_stream, exchange, full, one, sent, usage_event};
 use crate::{Completeness, Outcome};
@@ -39,7 +44,24 @@ async fn streams_that_end_by_themselves() {
         ("broken", broken, (UpstreamError, Partial, Some(2))),
         ("broken after the marker", broken_late, (Complete, Exact, None)),
         ("error", sent(&[TOKEN, ERROR]), (UpstreamError, Partial, Some(1))),
-        ("error, then the marker", sent(&[TOKEN, ERROR, DONE]), (UpstreamError, Absent, None)),
+        ("error, then the marker", sent(&[TOKEN, ERROR, DONE]), (UpstreamError, Partial, Some(1))),
+        ("error, then counts", sent(&[TOKEN, ERROR, &counts, DONE]), (UpstreamError, Exact, None)),
+        ("counts, no marker", sent(&[TOKEN, &counts]), (Truncated, Exact, None)),
+        (
+            "counts, then broken",
+            sent(&[TOKEN, &counts]).into_iter().chain([Step::Break]).collect(),
+            (UpstreamError, Exact, None),
+        ),
+        (
+            "only a preview of counts",
+            sent(&[&usage_event(7, 0), TOKEN, DONE]),
+            (Complete, Absent, None),
+        ),
+        (
+            "a preview, then broken",
+            [sent(&[&usage_event(7, 0), TOKEN, TOKEN]), vec![Step::Break]].concat(),
+            (UpstreamError, Partial, Some(2)),
+        ),
     ] {
         assert_ends(name, (steps, ALL), ends).await;
     }
@@ -52,6 +74,12 @@ async fn streams_that_the_client_leaves() {
     let counts = usage_event(7, 3);
     assert_ends("middle", (sent(&[TOKEN, TOKEN, TOKEN]), 2), left(2)).await;
     assert_ends("cumulative", (sent(&[CONTINUOUS, TOKEN]), 1), left(2)).await;
+    assert_ends(
+        "after the counts",
+        (sent(&[TOKEN, &counts, DONE]), 2),
+        (Outcome::ClientDisconnect, Completeness::Exact, None),
+    )
+    .await;
     assert_ends("after the marker", (sent(&[TOKEN, &counts, DONE, ""]), 3), whole).await;
 }
 
@@ -110,14 +138,18 @@ async fn paths_outside_the_api_are_not_metered() {
 async fn cached_tokens_of_a_pair_are_those_of_prefill() {
     let answer = r#"{"usage":{"prompt_tokens":9,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":8}}}"#;
     for (prefill, cached) in [(Some(6), Some(6)), (None, None)] {
-        let (sender, receiver) = PrefillUsage::channel();
+        let (reporter, reply) = PrefillReply::channel();
         let mut response = Response::new(full(answer));
-        let upstream = Upstream { prefill_usage: Some(receiver), ..Upstream::default() };
+        let upstream = Upstream { prefill_reply: Some(reply), ..Upstream::default() };
         response.extensions_mut().insert(upstream);
         let records = exchange(CHAT, response, ALL).await;
         assert!(records.lock().unwrap().is_empty(), "recorded before prefill's counts are known");
-        sender.send(prefill.map(|cached| Usage { cached: Some(cached), ..usage(9, 1) }));
-        let usages: Vec<_> = records.lock().unwrap().iter().map(|record| record.usage).collect();
-        assert_eq!(usages, [Usage { cached, ..usage(9, 4) }]);
+        let duration = Duration::from_millis(30);
+        let usage_of = |cached| Usage { cached: Some(cached), ..usage(9, 1) };
+        reporter.send(PrefillReport { usage: prefill.map(usage_of), duration });
+        let records = records.lock().unwrap();
+        let seen: Vec<_> =
+            records.iter().map(|record| (record.usage, record.prefill_duration)).collect();
+        assert_eq!(seen, [(Usage { cached, ..usage(9, 4) }, Some(duration))]);
     }
 }

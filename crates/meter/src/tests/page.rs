@@ -1,8 +1,12 @@
-use std::{collections::BTreeSet, convert::Infallible, sync::Arc};
+use std::{collections::BTreeSet, convert::Infallible, sync::Arc, time::Duration};
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use plimsoll_wire::{
+    Upstream,
+    upstream::{PrefillReply, PrefillReport},
+};
 use tower::{Layer, ServiceExt, service_fn};
 
 use super::{Body, DONE, TOKEN, event_stream, full, sent, usage_event};
@@ -22,7 +26,7 @@ fn sink(prefix: &str) -> (MetricsSink, PrometheusHandle) {
     }
     let recorder = builder.build_recorder();
     let page = recorder.handle();
-    (MetricsSink::builder(Arc::new(recorder)).prefix(prefix).max_models(2).build(), page)
+    (MetricsSink::builder(Arc::new(recorder)).prefix(prefix).max_models(2).tenants(2).build(), page)
 }
 
 async fn send(sink: MetricsSink, responses: impl IntoIterator<Item = Response<Body>>) {
@@ -42,7 +46,12 @@ async fn every_family_is_on_the_page_with_its_kind() {
     let (sink, page) = sink("plimsoll");
     let counts = usage_event(7, 3).replace("}}", ",\"reasoning_tokens\":2}}");
     let whole = sent(&[TOKEN, TOKEN, &counts, DONE]);
-    send(sink, vec![event_stream(whole), event_stream(sent(&[TOKEN]))]).await;
+    let mut of_pair = event_stream(whole);
+    let (reporter, reply) = PrefillReply::channel();
+    reporter.send(PrefillReport { usage: None, duration: Duration::from_millis(30) });
+    let upstream = Upstream { prefill_reply: Some(reply), ..Upstream::default() };
+    of_pair.extensions_mut().insert(upstream);
+    send(sink, vec![of_pair, event_stream(sent(&[TOKEN]))]).await;
     let page = page.render();
     for family in FAMILIES {
         let kind = match family.kind {
@@ -66,6 +75,8 @@ async fn every_family_is_on_the_page_with_its_kind() {
         format!("usage_total{{{labels},stream=\"true\",completeness=\"partial\"}} 1"),
         format!("inter_chunk_seconds_count{{{labels}}} 1"),
         format!("request_prompt_tokens_sum{{{labels}}} 7"),
+        "prefill_duration_seconds_count{model=\"m\"} 1".to_owned(),
+        format!("usage_anomalies_total{{{labels}}} 0"),
         format!("time_per_output_token_seconds_count{{{labels}}} 1"),
     ] {
         assert!(page.lines().any(|found| found == format!("plimsoll_{line}")), "{line}\n{page}");

@@ -9,8 +9,15 @@ use std::{
 
 use http::Response;
 use http_body::{Body, Frame};
-use plimsoll_wire::{Endpoint, reply::ReplyReader, upstream::PrefillUsageSender};
-use tokio::{runtime, time};
+use plimsoll_wire::{
+    Endpoint,
+    reply::{Asked, ReplyReader},
+    upstream::{PrefillReport, PrefillReporter},
+};
+use tokio::{
+    runtime,
+    time::{self, Instant},
+};
 
 use super::{Head, LegBody};
 use crate::{RouteError, headers};
@@ -24,8 +31,10 @@ const MAX_TAIL: Duration = Duration::from_secs(2);
 pub(crate) struct Prefill {
     state: State,
     endpoint: Endpoint,
+    asked: Asked,
+    started: Instant,
     /// There until the reply has ended.
-    usage: Option<PrefillUsageSender>,
+    reporter: Option<PrefillReporter>,
 }
 
 #[derive(Debug)]
@@ -55,8 +64,14 @@ pub(crate) struct Tail {
 // === impl Prefill ===
 
 impl Prefill {
-    pub(crate) fn new(head: Head, endpoint: Endpoint, usage: PrefillUsageSender) -> Self {
-        Self { state: State::Head(head), endpoint, usage: Some(usage) }
+    pub(crate) fn new(
+        head: Head,
+        endpoint: Endpoint,
+        asked: Asked,
+        reporter: PrefillReporter,
+    ) -> Self {
+        let (state, started) = (State::Head(head), Instant::now());
+        Self { state, endpoint, asked, started, reporter: Some(reporter) }
     }
 }
 
@@ -64,7 +79,7 @@ impl Future for Prefill {
     type Output = Result<(), PrefillFailure>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { state, endpoint, usage } = self.get_mut();
+        let Self { state, endpoint, asked, started, reporter } = self.get_mut();
         loop {
             match state {
                 State::Head(head) => {
@@ -75,7 +90,7 @@ impl Future for Prefill {
                         return Poll::Ready(Err(PrefillFailure::Answer(response)));
                     }
                     let is_stream = headers::is_event_stream(response.headers());
-                    let reader = ReplyReader::new(*endpoint, is_stream);
+                    let reader = ReplyReader::new(*endpoint, *asked, is_stream);
                     *state = State::Body { body: response.into_body(), reader };
                 }
                 State::Body { body, reader } => {
@@ -93,8 +108,9 @@ impl Future for Prefill {
                         return Poll::Ready(Err(PrefillFailure::Error(error)));
                     }
                     if let Some(reply) = reply {
-                        if let Some(usage) = usage.take() {
-                            usage.send(reply.usage);
+                        if let Some(reporter) = reporter.take() {
+                            let (usage, duration) = (reply.usage, started.elapsed());
+                            reporter.send(PrefillReport { usage, duration });
                         }
                         *state = State::Over;
                     }

@@ -14,6 +14,7 @@ use super::{Edit, STEERING_FIELDS, value};
 #[derive(Default)]
 pub(super) struct Members<'a> {
     pub(super) stream: Option<&'a RawValue>,
+    pub(super) echo: Option<&'a RawValue>,
     pub(super) steering: Option<&'static str>,
     pub(super) count: usize,
     model: Option<&'a RawValue>,
@@ -51,6 +52,12 @@ impl<'a> Members<'a> {
         let own = [self.n, self.best_of].into_iter().flatten().map(|raw| value::count(raw.get()));
         let sampling = self.sampling_params.map_or(1, |raw| sampling_choices(raw.get()));
         own.fold(sampling, u32::max)
+    }
+
+    /// `n`, or that of `/generate`. (`best_of` are tried, and only so many of them given.)
+    pub(super) fn samples(&self) -> u32 {
+        let native = || self.sampling_params.map_or(1, |raw| sampling_choices(raw.get()));
+        self.n.map_or_else(native, |raw| value::count(raw.get()))
     }
 
     /// The length of a list of prompts, in the form of `/v1/completions`.
@@ -110,6 +117,7 @@ impl<'a> Members<'a> {
         Some(match name {
             "model" => &mut self.model,
             "stream" => &mut self.stream,
+            "echo" => &mut self.echo,
             "stream_options" => &mut self.stream_options,
             "n" => &mut self.n,
             "best_of" => &mut self.best_of,

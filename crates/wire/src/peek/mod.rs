@@ -16,7 +16,7 @@ use std::{
 use bytes::Bytes;
 
 use self::members::Members;
-use crate::{Endpoint, Splice};
+use crate::{Endpoint, Splice, reply::Asked};
 
 /// Members that tell an engine which peer, rank or KV transfer to use. In a client's body they
 /// would reach into the cluster (one of them kills a decode server), so a router refuses them.
@@ -49,6 +49,10 @@ pub struct RequestPeek {
     pub open: usize,
     /// The body has no members.
     pub empty: bool,
+    /// How many answers each prompt gets: `n`, or `sampling_params.n`. 1 unless given.
+    samples: u32,
+    /// The answer is to repeat the prompt.
+    echo: bool,
     prompts: Option<usize>,
     native_prompts: Option<usize>,
     /// The edit that makes `include_usage` true, where it is not.
@@ -78,6 +82,7 @@ pub struct PeekSlot(Arc<Learnt>);
 struct Learnt {
     peek: OnceLock<Result<RequestPeek, PeekError>>,
     served_model: OnceLock<Arc<str>>,
+    id: OnceLock<Arc<str>>,
 }
 
 // === impl RequestPeek ===
@@ -97,6 +102,8 @@ impl RequestPeek {
             stream: members.stream.is_some_and(|raw| value::truth(raw.get()) == Some(true)),
             include_usage,
             choices: members.choices(),
+            samples: members.samples(),
+            echo: members.echo.is_some_and(|raw| value::truth(raw.get()) == Some(true)),
             prompts: members.prompts(),
             native_prompts: members.native_prompts(),
             steering: members.steering,
@@ -114,6 +121,13 @@ impl RequestPeek {
             Endpoint::Generate => self.native_prompts,
             _ => None,
         }
+    }
+
+    /// What decides how the reply of `endpoint` is to be read.
+    pub fn asked(&self, endpoint: Endpoint) -> Asked {
+        let prompts = self.prompts(endpoint).unwrap_or(1) as u64;
+        let echo = self.echo && endpoint == Endpoint::Completions;
+        Asked { prompts, samples: self.samples.into(), echo }
     }
 
     /// The answer will be a stream with counts that the client did not ask for, if the engine gets
@@ -156,6 +170,17 @@ impl PeekSlot {
     /// The model asked for, if a worker is known to serve it.
     pub fn served_model(&self) -> Option<&Arc<str>> {
         self.0.served_model.get()
+    }
+
+    /// Notes the id that the request goes by.
+    pub fn set_id(&self, id: Arc<str>) {
+        // The first to name it is the one that sends it on.
+        let _ = self.0.id.set(id);
+    }
+
+    /// The id that the request goes by.
+    pub fn id(&self) -> Option<&Arc<str>> {
+        self.0.id.get()
     }
 }
 

@@ -1,11 +1,13 @@
 //! A JSON answer that is there whole.
 
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
 
+use super::{Asked, generate};
 use crate::{
     Endpoint, Usage,
-    lenient::{Count, Lenient},
-    usage::UsageField,
+    lenient::Lenient,
+    usage::{Stated, UsageField},
 };
 
 /// What a JSON answer states.
@@ -15,154 +17,219 @@ pub struct Answer {
     pub model: Option<String>,
     /// Counts, if it carries any.
     pub usage: Option<Usage>,
-    /// It is an error: a top-level `error`, or a native answer that was aborted.
+    /// It is an error: a top-level `error`, a response that failed, or a choice that was aborted.
     pub error: bool,
-    /// It is no JSON, or its counts cannot be read.
+    /// It is no JSON, or some of its counts cannot be read or contradict each other.
     pub malformed: bool,
+    /// Why each choice ended, or why the one answer there is did.
+    pub finish_reasons: Vec<String>,
 }
 
-/// The counts of SGLang's `/generate`, one for each prompt, as of 0.5.23.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct MetaInfo {
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    cached_tokens: Count,
-    reasoning_tokens: Count,
-    finish_reason: Lenient<Option<FinishReason>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct FinishReason {
-    #[serde(rename = "type")]
-    kind: String,
-}
-
-/// The members of an OpenAI-format answer that are ever looked at.
+/// The members of an answer that are ever looked at, those of every API.
 #[derive(Deserialize)]
-struct Members {
+struct Members<'a> {
     #[serde(default)]
     model: Lenient<Option<String>>,
     #[serde(default)]
     usage: UsageField,
     #[serde(default)]
     error: Option<IgnoredAny>,
+    #[serde(borrow, default)]
+    object: Option<&'a RawValue>,
+    /// Of chat and completions.
+    #[serde(default)]
+    choices: Lenient<Vec<Choice>>,
+    /// Of a response.
+    #[serde(default)]
+    status: Lenient<Option<String>>,
+    /// Of a response, why it is `incomplete`.
+    #[serde(default)]
+    incomplete_details: Lenient<Option<Incomplete>>,
+    /// Of a message.
+    #[serde(default)]
+    stop_reason: Lenient<Option<String>>,
 }
 
 #[derive(Deserialize)]
-struct Native {
-    meta_info: MetaInfo,
+struct Choice {
+    #[serde(default)]
+    finish_reason: Lenient<Option<String>>,
 }
 
-/// Reads the JSON answer of `endpoint`.
-pub fn read_answer(endpoint: Endpoint, body: &[u8]) -> Answer {
+/// Why a response is not complete.
+#[derive(Deserialize)]
+pub(super) struct Incomplete {
+    pub(super) reason: String,
+}
+
+/// Reads the JSON answer of `endpoint`, of which so much was asked.
+pub fn read_answer(endpoint: Endpoint, asked: Asked, body: &[u8]) -> Answer {
     if endpoint == Endpoint::Generate {
-        if let Some(prompts) = native_prompts(body) {
-            return read_native(&prompts);
-        }
+        return generate::read_answer(asked, body);
     }
-    match serde_json::from_slice::<Members>(body) {
-        Ok(members) => members.read(),
-        // An array, as SGLang's /v1/rerank sends it, states nothing but is no fault.
-        Err(_) => Answer {
-            malformed: serde_json::from_slice::<IgnoredAny>(body).is_err(),
-            ..Answer::default()
-        },
-    }
+    let members = serde_json::from_slice::<Members<'_>>(body);
+    members.map_or_else(|_| Answer::unread(body), |members| members.read(endpoint))
 }
 
-/// One native answer, or one for each prompt of a batch.
-fn native_prompts(body: &[u8]) -> Option<Vec<Native>> {
-    if body.trim_ascii_start().starts_with(b"[") {
-        return serde_json::from_slice(body).ok();
-    }
-    serde_json::from_slice(body).ok().map(|one| vec![one])
-}
+// === impl Answer ===
 
-fn read_native(prompts: &[Native]) -> Answer {
-    let counts: Option<Vec<_>> = prompts.iter().map(|prompt| prompt.meta_info.usage()).collect();
-    Answer {
-        model: None,
-        usage: counts.and_then(|counts| counts.into_iter().reduce(Usage::plus)),
-        error: prompts.iter().any(|prompt| prompt.meta_info.aborted()),
-        malformed: false,
+impl Answer {
+    /// An answer without members. A list, as SGLang's `/v1/rerank` sends it, states nothing but is
+    /// no fault.
+    pub(super) fn unread(body: &[u8]) -> Self {
+        let malformed = serde_json::from_slice::<IgnoredAny>(body).is_err();
+        Self { malformed, ..Self::default() }
     }
 }
 
 // === impl Members ===
 
-impl Members {
-    fn read(self) -> Answer {
+impl Members<'_> {
+    fn read(self, endpoint: Endpoint) -> Answer {
+        let (usage, malformed) = self.usage.read(match endpoint {
+            Endpoint::Messages => Stated::messages,
+            _ if endpoint.is_pooling() => Stated::pooling,
+            _ => Stated::chat,
+        });
+        let off = self.usage.given().is_some_and(Stated::is_off);
+        let finish_reasons = self.finish_reasons(endpoint);
+        let ill = |reason: &String| matches!(reason.as_str(), "abort" | "error" | "failed");
         Answer {
+            usage,
+            error: self.error.is_some()
+                || self.object.is_some_and(|object| object.get() == "\"error\"")
+                || finish_reasons.iter().any(ill),
+            malformed: malformed || off,
+            finish_reasons,
             model: self.model.0.flatten(),
-            usage: match self.usage {
-                UsageField::Given(usage) => Some(usage),
-                UsageField::Absent | UsageField::Malformed => None,
-            },
-            error: self.error.is_some(),
-            malformed: self.usage == UsageField::Malformed,
         }
     }
-}
 
-// === impl MetaInfo ===
-
-impl MetaInfo {
-    pub(super) fn usage(&self) -> Option<Usage> {
-        let usage = Usage {
-            prompt: self.prompt_tokens.get(),
-            completion: self.completion_tokens.get(),
-            cached: self.cached_tokens.get(),
-            reasoning: self.reasoning_tokens.get(),
+    fn finish_reasons(&self, endpoint: Endpoint) -> Vec<String> {
+        let one = match endpoint {
+            Endpoint::Responses => {
+                let incomplete = self.incomplete_details.0.iter().flatten().next();
+                let reason = incomplete.map(|incomplete| &incomplete.reason);
+                reason.or(self.status.0.as_ref().and_then(Option::as_ref))
+            }
+            Endpoint::Messages => self.stop_reason.0.as_ref().and_then(Option::as_ref),
+            _ => {
+                let choices = self.choices.0.iter().flatten();
+                let reasons = choices.filter_map(|choice| choice.finish_reason.0.clone().flatten());
+                return reasons.collect();
+            }
         };
-        (usage.prompt.is_some() || usage.completion.is_some()).then_some(usage)
-    }
-
-    pub(super) fn aborted(&self) -> bool {
-        let reason = self.finish_reason.0.as_ref().and_then(Option::as_ref);
-        reason.is_some_and(|reason| reason.kind == "abort")
+        one.cloned().into_iter().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Answer, read_answer};
-    use crate::{Endpoint, Usage};
+    use crate::{Endpoint, Usage, reply::Asked};
 
-    fn usage(prompt: u64, completion: u64) -> Option<Usage> {
-        Some(Usage { prompt: Some(prompt), completion: Some(completion), ..Usage::default() })
+    fn usage(prompt: u64, completion: u64) -> Usage {
+        Usage { prompt: Some(prompt), completion: Some(completion), ..Usage::default() }
+    }
+
+    fn counted(usage: Usage, reason: &str) -> Answer {
+        let finish_reasons = reason.split_whitespace().map(str::to_owned).collect();
+        Answer { usage: Some(usage), finish_reasons, ..Answer::default() }
+    }
+
+    #[track_caller]
+    fn assert_read(endpoint: Endpoint, body: &str, want: Answer) {
+        assert_eq!(read_answer(endpoint, Asked::default(), body.as_bytes()), want, "{body}");
     }
 
     #[test]
-    fn answers_of_every_shape() {
-        let none = Answer::default();
+    fn answers_of_every_api() {
+        let prompt_only = Usage { completion: None, ..usage(9, 0) };
+        let cached = Usage { cached: Some(16), ..usage(18, 6) };
         for (endpoint, body, want) in [
             (
                 Endpoint::Chat,
-                r#"{"model":"m\u0041","choices":[{"usage":1}],"usage":{"prompt_tokens":4,"completion_tokens":2}}"#,
-                Answer { model: Some("mA".to_owned()), usage: usage(4, 2), ..none.clone() },
+                r#"{"choices":[{"finish_reason":"stop","usage":1},{"finish_reason":"length"},{}],"usage":{"prompt_tokens":4,"completion_tokens":2}}"#,
+                counted(usage(4, 2), "stop length"),
             ),
             (
-                Endpoint::Generate,
-                r#"[{"meta_info":{"prompt_tokens":4,"completion_tokens":2}},{"meta_info":{"prompt_tokens":5,"completion_tokens":3}}]"#,
-                Answer { usage: usage(9, 5), ..none.clone() },
+                Endpoint::Responses,
+                r#"{"object":"response","status":"incomplete","error":null,"incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":4,"output_tokens":2,"total_tokens":6}}"#,
+                counted(usage(4, 2), "max_output_tokens"),
             ),
             (
-                Endpoint::Generate,
-                r#"{"text":"x","meta_info":{"finish_reason":{"type":"abort"},"prompt_tokens":4,"completion_tokens":0}}"#,
-                Answer { usage: usage(4, 0), error: true, ..none.clone() },
+                Endpoint::Responses,
+                r#"{"status":"completed","usage":{"prompt_tokens":4,"completion_tokens":2,"total_tokens":6}}"#,
+                counted(usage(4, 2), "completed"),
             ),
             (
-                Endpoint::Generate,
-                r#"{"error":{"message":"m"}}"#,
-                Answer { error: true, ..none.clone() },
+                Endpoint::Messages,
+                r#"{"type":"message","stop_reason":"end_turn","usage":{"input_tokens":2,"cache_read_input_tokens":16,"output_tokens":6}}"#,
+                counted(cached, "end_turn"),
             ),
-            (Endpoint::Rerank, r#"[{"score":0.7}]"#, none.clone()),
-            (Endpoint::Chat, r#"{"usage":null}"#, none.clone()),
-            (Endpoint::Chat, r#"{"usage":"n/a"}"#, Answer { malformed: true, ..none.clone() }),
-            (Endpoint::Chat, "<html>", Answer { malformed: true, ..none.clone() }),
+            (
+                Endpoint::Embeddings,
+                r#"{"object":"list","data":[],"usage":{"prompt_tokens":9,"total_tokens":9,"completion_tokens":0}}"#,
+                counted(usage(9, 0), ""),
+            ),
+            (
+                Endpoint::Embeddings,
+                r#"{"usage":{"prompt_tokens":9,"total_tokens":9,"completion_tokens":null}}"#,
+                counted(prompt_only, ""),
+            ),
+            (Endpoint::Rerank, r#"{"usage":{"total_tokens":9}}"#, counted(prompt_only, "")),
+            (
+                Endpoint::Score,
+                r#"{"usage":{"prompt_tokens":9,"total_tokens":9}}"#,
+                counted(prompt_only, ""),
+            ),
+            (Endpoint::Rerank, r#"[{"score":0.7,"meta_info":{}}]"#, Answer::default()),
+            (
+                Endpoint::Other,
+                r#"{"text":"x","usage":{"type":"duration","seconds":3}}"#,
+                Answer::default(),
+            ),
         ] {
-            assert_eq!(read_answer(endpoint, body.as_bytes()), want, "{body}");
+            assert_read(endpoint, body, want);
+        }
+    }
+
+    #[test]
+    fn names_and_nothing() {
+        let model = Answer { model: Some("mA".to_owned()), ..Answer::default() };
+        assert_read(Endpoint::Chat, r#"{"model":"m\u0041","usage":null}"#, model);
+        assert_read(Endpoint::Chat, "{}", Answer::default());
+    }
+
+    #[test]
+    fn errors_are_seen() {
+        for (endpoint, body) in [
+            (Endpoint::Chat, r#"{"error":{"code":500}}"#),
+            (Endpoint::Chat, r#"{"object":"error","message":"m","code":500}"#),
+            (Endpoint::Chat, r#"{"choices":[{"finish_reason":"abort"}]}"#),
+            (Endpoint::Responses, r#"{"status":"failed","error":{"code":"server_error"}}"#),
+            (Endpoint::Messages, r#"{"type":"error","error":{"type":"overloaded_error"}}"#),
+        ] {
+            assert!(read_answer(endpoint, Asked::default(), body.as_bytes()).error, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        for (body, usage) in [
+            (r#"{"usage":"n/a"}"#, None),
+            (r#"{"usage":{"total_tokens":9}}"#, None),
+            ("<html>", None),
+            (
+                r#"{"usage":{"prompt_tokens":4,"completion_tokens":2,"total_tokens":7}}"#,
+                Some(usage(4, 2)),
+            ),
+        ] {
+            assert_read(
+                Endpoint::Chat,
+                body,
+                Answer { usage, malformed: true, ..Answer::default() },
+            );
         }
     }
 }

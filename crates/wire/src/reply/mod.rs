@@ -3,18 +3,23 @@
 //! [`ReplyReader`] reads a reply of either form: a stream's events as they pass, by
 //! [`StreamReader`], a JSON answer once it is there whole, by [`read_answer`]. None of them fails:
 //! what cannot be read is said to be unknown.
+//!
+//! A module for each format: [`chat`] (and completions), [`generate`], [`responses`], [`messages`].
 
 mod answer;
-mod event;
-mod names;
+mod chat;
+mod choices;
+mod facts;
+mod generate;
+mod messages;
 mod reader;
-mod shape;
+mod responses;
 mod stream;
-mod text;
 
 pub use self::{
     answer::{Answer, read_answer},
-    event::{EventFacts, lone_usage},
+    chat::LoneUsage,
+    facts::{Asked, EventFacts},
     reader::{Reply, ReplyReader, is_event_stream},
     stream::StreamReader,
 };

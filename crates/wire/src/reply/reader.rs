@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{EventFacts, StreamReader, read_answer};
+use super::{Asked, EventFacts, LoneUsage, StreamReader, read_answer};
 use crate::{Endpoint, Usage};
 
 /// How many bytes of a JSON answer are kept until its end, to be read then: 32 MiB. They are the
@@ -16,7 +16,7 @@ pub struct ReplyReader(Form);
 #[derive(Debug)]
 enum Form {
     Stream(Box<StreamReader>),
-    Answer { endpoint: Endpoint, pieces: Vec<Bytes>, length: usize },
+    Answer { endpoint: Endpoint, asked: Asked, pieces: Vec<Bytes>, length: usize },
     TooLarge,
 }
 
@@ -27,10 +27,15 @@ pub struct Reply {
     pub model: Option<String>,
     /// The counts stated last.
     pub usage: Option<Usage>,
+    /// Those are of all that was written: the engine's final numbers.
+    pub is_final: bool,
     /// It holds an error of the engine.
     pub error: bool,
-    /// Parts that should have held counts and could not be read.
+    /// Parts that should have held counts and could not be read, and counts that contradict each
+    /// other.
     pub malformed: u64,
+    /// Why each choice ended.
+    pub finish_reasons: Vec<String>,
     /// It came to its own end: a stream to its terminal marker, if it has one.
     pub terminated: bool,
     /// It was too large to be read.
@@ -40,12 +45,13 @@ pub struct Reply {
 // === impl ReplyReader ===
 
 impl ReplyReader {
-    /// A reader for a reply of `endpoint`; see [`is_event_stream`] for its form.
-    pub fn new(endpoint: Endpoint, is_stream: bool) -> Self {
+    /// A reader for a reply of `endpoint`, of which so much was asked; see [`is_event_stream`] for
+    /// its form.
+    pub fn new(endpoint: Endpoint, asked: Asked, is_stream: bool) -> Self {
         Self(if is_stream {
-            Form::Stream(Box::new(StreamReader::new(endpoint)))
+            Form::Stream(Box::new(StreamReader::new(endpoint, asked)))
         } else {
-            Form::Answer { endpoint, pieces: Vec::new(), length: 0 }
+            Form::Answer { endpoint, asked, pieces: Vec::new(), length: 0 }
         })
     }
 
@@ -64,27 +70,50 @@ impl ReplyReader {
         }
     }
 
+    /// The terminal marker was seen: nothing more is to come.
+    pub fn is_terminated(&self) -> bool {
+        matches!(&self.0, Form::Stream(stream) if stream.is_terminated())
+    }
+
     /// What it states, now that nothing more comes. `whole` says whether that is its own end: an
     /// answer that broke off is not read.
     pub fn finish(&mut self, whole: bool, on_event: impl FnMut(EventFacts)) -> Reply {
-        match &mut self.0 {
+        let mut reply = match &mut self.0 {
             Form::Stream(stream) => {
                 stream.finish(on_event);
                 Reply {
                     model: stream.model().map(str::to_owned),
                     usage: stream.usage(),
+                    is_final: stream.usage().is_some() && stream.is_final(),
                     error: stream.has_error(),
                     malformed: stream.malformed(),
+                    finish_reasons: stream.finish_reasons(),
                     terminated: stream.is_terminated() || (whole && !stream.has_marker()),
                     unreadable: false,
                 }
             }
-            Form::Answer { endpoint, pieces, length } if whole && *length > 0 => {
-                read(*endpoint, pieces)
+            Form::Answer { endpoint, asked, pieces, length } if whole && *length > 0 => {
+                read(*endpoint, *asked, pieces)
             }
             Form::Answer { .. } => Reply { terminated: whole, ..Reply::default() },
             Form::TooLarge => Reply { terminated: whole, unreadable: true, ..Reply::default() },
+        };
+        reply.malformed += u64::from(!reply.usage.is_none_or(Usage::is_consistent));
+        reply
+    }
+}
+
+// === impl Reply ===
+
+impl Reply {
+    /// Adds what the events stated that were taken out before the reply came here.
+    pub fn add(&mut self, lone: &LoneUsage) {
+        if let Some(usage) = lone.usage() {
+            self.usage = Some(self.usage.unwrap_or_default().updated(usage));
+            self.is_final = lone.is_final();
+            self.malformed += u64::from(!usage.is_consistent());
         }
+        self.malformed += lone.malformed();
     }
 }
 
@@ -94,7 +123,7 @@ pub fn is_event_stream(content_type: &[u8]) -> bool {
     essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
 }
 
-fn read(endpoint: Endpoint, pieces: &[Bytes]) -> Reply {
+fn read(endpoint: Endpoint, asked: Asked, pieces: &[Bytes]) -> Reply {
     let joined;
     let body: &[u8] = if let [whole] = pieces {
         whole
@@ -102,12 +131,14 @@ fn read(endpoint: Endpoint, pieces: &[Bytes]) -> Reply {
         joined = pieces.concat();
         &joined
     };
-    let answer = read_answer(endpoint, body);
+    let answer = read_answer(endpoint, asked, body);
     Reply {
         model: answer.model,
         usage: answer.usage,
+        is_final: answer.usage.is_some(),
         error: answer.error,
         malformed: u64::from(answer.malformed),
+        finish_reasons: answer.finish_reasons,
         terminated: true,
         unreadable: false,
     }
@@ -118,10 +149,13 @@ mod tests {
     use bytes::Bytes;
 
     use super::{MAX_ANSWER, Reply, ReplyReader, is_event_stream};
-    use crate::{Endpoint, Usage};
+    use crate::{
+        Endpoint, Usage,
+        reply::{Asked, LoneUsage},
+    };
 
     fn read(pieces: &[&[u8]], whole: bool) -> Reply {
-        let mut reader = ReplyReader::new(Endpoint::Chat, false);
+        let mut reader = ReplyReader::new(Endpoint::Chat, Asked::default(), false);
         for piece in pieces {
             reader.push(&Bytes::copy_from_slice(piece), |_| {});
         }
@@ -132,9 +166,28 @@ mod tests {
     fn an_answer_in_pieces_is_read_at_its_end() {
         let pieces: [&[u8]; 2] = [b"{\"usage\":{\"prompt_to", b"kens\":7}}"];
         let usage = Some(Usage { prompt: Some(7), ..Usage::default() });
-        assert_eq!(read(&pieces, true), Reply { usage, terminated: true, ..Reply::default() });
+        let want = Reply { usage, is_final: true, terminated: true, ..Reply::default() };
+        assert_eq!(read(&pieces, true), want);
         assert_eq!(read(&pieces[..1], false), Reply::default());
         assert_eq!(read(&[], true), Reply { terminated: true, ..Reply::default() });
+    }
+
+    #[test]
+    fn what_was_taken_out_is_added() {
+        let mut reader = ReplyReader::new(Endpoint::Chat, Asked::default(), true);
+        let token = b"data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":1,\"prompt_tokens_details\":{\"cached_tokens\":8}}}\n\n";
+        reader.push(&Bytes::from_static(token), |_| {});
+        let mut reply = reader.finish(false, |_| {});
+        assert!(
+            !reply.is_final && reply.malformed == 1,
+            "cached is more than there was: {reply:?}"
+        );
+        let mut lone = LoneUsage::default();
+        lone.read(br#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}"#);
+        reply.add(&lone);
+        let usage =
+            Usage { prompt: Some(7), completion: Some(3), cached: Some(8), reasoning: None };
+        assert_eq!((reply.usage, reply.is_final), (Some(usage), true));
     }
 
     #[test]

@@ -1,83 +1,59 @@
 //! A stream of events, read as it passes.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-
 use super::{
-    answer::MetaInfo,
-    event::{EventFacts, Members},
-    shape::Shape,
+    Asked, EventFacts, chat::ChatTally, generate::GenerateTally, messages::MessagesTally,
+    responses::ResponsesTally,
 };
-use crate::{Endpoint, Usage, lenient::Lenient, sse::SseScanner};
+use crate::{Endpoint, Usage, sse::SseScanner};
 
 /// Reads the events of one stream and keeps what it states.
 ///
-/// Counts in a stream are cumulative on every endpoint, so the last ones stand and are never added:
-/// the final usage event of chat and completions, the last `meta_info` of each prompt on
-/// `/generate`.
+/// Counts in a stream are cumulative on every endpoint, so the last ones stand and are never added.
 #[derive(Debug)]
 pub struct StreamReader {
     scanner: SseScanner,
     tally: Tally,
-    model: Option<String>,
-    /// A stream of this endpoint ends by `[DONE]`.
+    /// A stream of this endpoint ends by a marker.
     has_marker: bool,
     terminal: bool,
     error: bool,
     malformed: u64,
-    events: u64,
 }
 
+/// What has been stated so far, by the format of the events.
 #[derive(Debug)]
 enum Tally {
-    /// Chat and completions, and whatever else speaks in their events.
-    Last { usage: Option<Usage>, shape: Shape },
-    /// `/generate`: the prompts of a batch take turns, told apart by their index.
-    PerPrompt(BTreeMap<u64, Usage>),
-}
-
-/// One event of `/generate`: the text so far and its counts, or an error.
-#[derive(Deserialize)]
-struct GenerateMembers {
-    #[serde(default)]
-    index: u64,
-    #[serde(default)]
-    meta_info: Lenient<MetaInfo>,
-    #[serde(default)]
-    error: Option<serde::de::IgnoredAny>,
+    /// And whatever else speaks in the events of chat.
+    Chat(ChatTally),
+    Generate(GenerateTally),
+    Responses(ResponsesTally),
+    Messages(MessagesTally),
 }
 
 // === impl StreamReader ===
 
 impl StreamReader {
-    /// A reader for a stream of `endpoint`.
-    pub fn new(endpoint: Endpoint) -> Self {
-        let tally = match endpoint {
-            Endpoint::Generate => Tally::PerPrompt(BTreeMap::new()),
-            _ => Tally::Last { usage: None, shape: Shape::default() },
-        };
+    /// A reader for a stream of `endpoint`, of which so much was asked.
+    pub fn new(endpoint: Endpoint, asked: Asked) -> Self {
         Self {
             scanner: SseScanner::default(),
-            tally,
-            model: None,
-            has_marker: endpoint.is_paired(),
+            tally: match endpoint {
+                Endpoint::Generate => Tally::Generate(GenerateTally::new(asked)),
+                Endpoint::Responses => Tally::Responses(ResponsesTally::default()),
+                Endpoint::Messages => Tally::Messages(MessagesTally::default()),
+                _ => Tally::Chat(ChatTally::new(asked)),
+            },
+            has_marker: endpoint.has_marker(),
             terminal: false,
             error: false,
             malformed: 0,
-            events: 0,
         }
     }
 
     /// Reads the next piece of the stream and calls `on_event` for each event that ends in it.
     pub fn push(&mut self, bytes: &[u8], mut on_event: impl FnMut(EventFacts)) {
-        let Self { scanner, tally, model, has_marker: _, terminal, error, malformed, events } =
-            self;
+        let Self { scanner, tally, has_marker: _, terminal, error, malformed } = self;
         scanner.push(bytes, |event| {
-            if *events == 0 {
-                *model = model_of(event.data);
-            }
-            *events += 1;
             let facts = tally.read(event.data);
             *terminal |= facts.terminal;
             *error |= facts.error;
@@ -94,17 +70,48 @@ impl StreamReader {
     /// The counts stated last, if any.
     pub fn usage(&self) -> Option<Usage> {
         match &self.tally {
-            Tally::Last { usage, .. } => *usage,
-            Tally::PerPrompt(prompts) => prompts.values().copied().reduce(Usage::plus),
+            Tally::Chat(chat) => chat.usage(),
+            Tally::Generate(generate) => generate.usage(),
+            Tally::Responses(responses) => responses.usage(),
+            Tally::Messages(messages) => messages.usage(),
         }
     }
 
-    /// The model that the first event names.
-    pub fn model(&self) -> Option<&str> {
-        self.model.as_deref()
+    /// Those counts are of all that was written: the stream ended with them, or they are of the kind
+    /// that comes once all is written.
+    pub fn is_final(&self) -> bool {
+        match &self.tally {
+            Tally::Chat(chat) => chat.is_final() || (self.terminal && chat.is_current()),
+            Tally::Generate(generate) => generate.is_final() || self.terminal,
+            Tally::Responses(_) => self.terminal,
+            Tally::Messages(messages) => messages.is_final() || self.terminal,
+        }
     }
 
-    /// Streams of this endpoint end by a terminal marker that is known here.
+    /// The model that the events name.
+    pub fn model(&self) -> Option<&str> {
+        match &self.tally {
+            Tally::Chat(chat) => chat.model(),
+            Tally::Generate(_) => None,
+            Tally::Responses(responses) => responses.model(),
+            Tally::Messages(messages) => messages.model(),
+        }
+    }
+
+    /// Why each choice ended, in the order of the choices.
+    pub fn finish_reasons(&self) -> Vec<String> {
+        let owned = str::to_owned;
+        match &self.tally {
+            Tally::Chat(chat) => chat.finish_reasons().map(owned).collect(),
+            Tally::Generate(generate) => generate.finish_reasons().map(owned).collect(),
+            Tally::Responses(responses) => {
+                responses.finish_reason().map(owned).into_iter().collect()
+            }
+            Tally::Messages(messages) => messages.finish_reason().map(owned).into_iter().collect(),
+        }
+    }
+
+    /// Streams of this endpoint end by a terminal marker.
     pub fn has_marker(&self) -> bool {
         self.has_marker
     }
@@ -130,103 +137,10 @@ impl StreamReader {
 impl Tally {
     fn read(&mut self, data: &[u8]) -> EventFacts {
         match self {
-            Self::Last { usage, shape } => {
-                let facts = shape.read(data);
-                *usage = facts.usage.or(*usage);
-                facts
-            }
-            Self::PerPrompt(prompts) => read_generate(prompts, data),
-        }
-    }
-}
-
-fn read_generate(prompts: &mut BTreeMap<u64, Usage>, data: &[u8]) -> EventFacts {
-    if data.trim_ascii() == b"[DONE]" {
-        return EventFacts { terminal: true, ..EventFacts::default() };
-    }
-    let Ok(event) = serde_json::from_slice::<GenerateMembers>(data) else {
-        return EventFacts { malformed: true, ..EventFacts::default() };
-    };
-    let mut facts = EventFacts { error: event.error.is_some(), ..EventFacts::default() };
-    let Some(meta) = event.meta_info.0 else {
-        return facts;
-    };
-    facts.error |= meta.aborted();
-    facts.usage = meta.usage();
-    if let Some(usage) = facts.usage {
-        let before = prompts.insert(event.index, usage);
-        facts.text = usage.completion > before.and_then(|usage| usage.completion).or(Some(0));
-    }
-    facts
-}
-
-fn model_of(data: &[u8]) -> Option<String> {
-    let members = serde_json::from_slice::<Members>(data).ok()?;
-    members.model.0.flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::StreamReader;
-    use crate::{Endpoint, Usage};
-
-    fn read(endpoint: Endpoint, stream: &str) -> (StreamReader, usize) {
-        let mut reader = StreamReader::new(endpoint);
-        let mut texts = 0;
-        reader.push(stream.as_bytes(), |facts| texts += usize::from(facts.text));
-        reader.finish(|facts| texts += usize::from(facts.text));
-        (reader, texts)
-    }
-
-    fn usage(prompt: u64, completion: u64) -> Usage {
-        Usage { prompt: Some(prompt), completion: Some(completion), ..Usage::default() }
-    }
-
-    #[test]
-    fn counts_in_every_chunk_are_not_added() {
-        let chunk = |n| {
-            format!(
-                "data: {{\"model\":\"m\",\"choices\":[{{\"text\":\"x\"}}],\"usage\":{{\"prompt_tokens\":4,\"completion_tokens\":{n}}}}}\n\n"
-            )
-        };
-        let stream = [chunk(1), chunk(2), chunk(3)].concat() + "data: [DONE]\n\n";
-        let (reader, texts) = read(Endpoint::Completions, &stream);
-        assert_eq!((reader.usage(), texts), (Some(usage(4, 3)), 3));
-        assert_eq!((reader.model(), reader.is_terminated()), (Some("m"), true));
-    }
-
-    #[test]
-    fn the_prompts_of_a_generate_batch_are_added_once_each() {
-        let event = |index, prompt, completion| {
-            format!(
-                "data: {{\"index\":{index},\"text\":\"x\",\"meta_info\":{{\"finish_reason\":null,\"prompt_tokens\":{prompt},\"completion_tokens\":{completion},\"cached_tokens\":1}}}}\n\n"
-            )
-        };
-        let stream =
-            [event(0, 4, 1), event(1, 5, 1), event(1, 5, 2), event(0, 4, 2), event(0, 4, 2)];
-        let (reader, texts) = read(Endpoint::Generate, &stream.concat());
-        assert_eq!(reader.usage(), Some(Usage { cached: Some(2), ..usage(9, 4) }));
-        assert_eq!((texts, reader.is_terminated()), (4, false));
-    }
-
-    #[test]
-    fn errors_of_the_engine_are_seen() {
-        for (endpoint, data) in [
-            (Endpoint::Chat, r#"{"error":{"message":"no room","code":400}}"#),
-            (Endpoint::Generate, r#"{"error":{"message":"no room"}}"#),
-            (Endpoint::Generate, r#"{"text":"","meta_info":{"finish_reason":{"type":"abort"}}}"#),
-        ] {
-            let (reader, _) = read(endpoint, &format!("data: {data}\n\ndata: [DONE]\n\n"));
-            assert!(reader.has_error() && reader.is_terminated(), "{data}");
-            assert_eq!(reader.malformed(), 0);
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_counted() {
-        for endpoint in [Endpoint::Chat, Endpoint::Generate] {
-            let (reader, _) = read(endpoint, "data: {\"usage\":{\"prompt_tokens\n\n");
-            assert_eq!((reader.malformed(), reader.usage()), (1, None));
+            Self::Chat(chat) => chat.read(data),
+            Self::Generate(generate) => generate.read(data),
+            Self::Responses(responses) => responses.read(data),
+            Self::Messages(messages) => messages.read(data),
         }
     }
 }

@@ -28,7 +28,7 @@ fn filter(pieces: &[&[u8]]) -> (Vec<u8>, Option<plimsoll_wire::Usage>) {
         out.extend_from_slice(&data);
     }
     assert!(body.is_end_stream());
-    (out, withheld.get())
+    (out, withheld.get().usage())
 }
 
 #[test]

@@ -1,13 +1,18 @@
+mod channel;
+
 use std::{fmt, sync::Arc};
 
 use plimsoll_wire::Endpoint;
 
+pub use self::channel::{ChannelSink, channel};
 use crate::Record;
 
 /// Where finished requests go.
 ///
-/// Called on the request's own thread, [`record`](Self::record) also from `Drop`: an implementation
-/// must not block and must not panic. Pairs of sinks and `Arc`s of one are sinks.
+/// A record comes once a request, after its response body: what it says cannot stop a running
+/// request, only decide about the next. It is called on the request's own thread, also from `Drop`:
+/// an implementation must not block and must not panic. What takes time goes through a
+/// [`channel`]. Pairs of sinks, `Arc`s of one and `Option`s of one are sinks.
 pub trait Sink: Send + Sync + 'static {
     /// A request has begun.
     fn begin(&self, _endpoint: Endpoint) {}
@@ -48,6 +53,26 @@ impl<T: Sink + ?Sized> Sink for Arc<T> {
 
     fn record(&self, record: &Record) {
         (**self).record(record);
+    }
+}
+
+impl<T: Sink> Sink for Option<T> {
+    fn begin(&self, endpoint: Endpoint) {
+        if let Some(sink) = self {
+            sink.begin(endpoint);
+        }
+    }
+
+    fn end(&self, endpoint: Endpoint) {
+        if let Some(sink) = self {
+            sink.end(endpoint);
+        }
+    }
+
+    fn record(&self, record: &Record) {
+        if let Some(sink) = self {
+            sink.record(record);
+        }
     }
 }
 

@@ -10,6 +10,8 @@ pub(super) type Name = LazyLock<Finder<'static>>;
 pub(super) static CHOICES: Name = LazyLock::new(|| Finder::new("\"choices\""));
 pub(super) static ERROR: Name = LazyLock::new(|| Finder::new("\"error\""));
 pub(super) static FINISH_REASON: Name = LazyLock::new(|| Finder::new("\"finish_reason\""));
+pub(super) static LOG_PROBS: Name = LazyLock::new(|| Finder::new("\"logprobs\""));
+pub(super) static TOKEN_IDS: Name = LazyLock::new(|| Finder::new("\"token_ids\""));
 pub(super) static USAGE: Name = LazyLock::new(|| Finder::new("\"usage\""));
 
 /// The data from each value on that stands behind the name, at whatever depth.

@@ -1,0 +1,52 @@
+use super::{event::Event, names, text};
+use crate::{Usage, usage::Stated};
+
+/// The counts of the events that an engine sends because of `stream_options.include_usage`: those
+/// with counts and an empty list of choices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoneUsage {
+    usage: Option<Usage>,
+    malformed: u64,
+    /// Text came after the last counts.
+    stale: bool,
+}
+
+// === impl LoneUsage ===
+
+impl LoneUsage {
+    /// Looks at the next event of a stream: whether it is one of those. If so, its counts are noted.
+    pub fn read(&mut self, data: &[u8]) -> bool {
+        if !names::values(&names::USAGE, data).any(|value| value.starts_with(b"{")) {
+            self.stale |= self.usage.is_some() && text::find(data).is_some();
+            return false;
+        }
+        let Ok(event) = serde_json::from_slice::<Event<'_>>(data) else { return false };
+        if !event.choices.0.is_some_and(|choices| choices.is_empty()) {
+            self.stale |= self.usage.is_some() && text::find(data).is_some();
+            return false;
+        }
+        let (usage, malformed) = event.usage.read(Stated::chat);
+        let off = event.usage.given().is_some_and(Stated::is_off);
+        self.malformed += u64::from(malformed || off);
+        if let Some(usage) = usage {
+            self.usage = Some(self.usage.unwrap_or_default().updated(usage));
+            self.stale = false;
+        }
+        true
+    }
+
+    /// The counts stated last.
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    /// They are those that end a stream: no text came after them.
+    pub fn is_final(&self) -> bool {
+        self.usage.is_some() && !self.stale
+    }
+
+    /// Events whose counts could not be read.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
+    }
+}

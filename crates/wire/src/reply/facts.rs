@@ -1,0 +1,63 @@
+use crate::Usage;
+
+/// What one event of a stream says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventFacts {
+    /// The terminal marker: `[DONE]`, or the event that ends a stream of the Responses or Messages
+    /// API.
+    pub terminal: bool,
+    /// An error of the engine inside the stream: a top-level `error`, or a choice that ended by
+    /// `abort` or `error`.
+    pub error: bool,
+    /// Non-empty content, reasoning, tool-call text or completion `text`. An event that only opens
+    /// the message with its role has none.
+    pub text: bool,
+    /// How many tokens it holds at least: as many as it lists by number or by log probability, as
+    /// many as its count has grown by, or one if it has text.
+    pub tokens: u64,
+    /// Counts, if it carries any.
+    pub usage: Option<Usage>,
+    /// It carries counts, or claims to be JSON, and some of it cannot be read.
+    pub malformed: bool,
+}
+
+/// What of a request decides how its reply is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Prompts.
+    pub prompts: u64,
+    /// Answers to each prompt, at least 1.
+    pub samples: u64,
+    /// The reply repeats the prompt (`echo` of `/v1/completions`): its first text is not the
+    /// model's.
+    pub echo: bool,
+}
+
+// === impl EventFacts ===
+
+impl EventFacts {
+    /// The facts of `[DONE]`, if that is all that `data` says.
+    pub(super) fn done(data: &[u8]) -> Option<Self> {
+        let done = data.trim_ascii() == b"[DONE]";
+        done.then_some(Self { terminal: true, ..Self::default() })
+    }
+
+    /// The facts of an event that cannot be read.
+    pub(super) const MALFORMED: Self = Self {
+        terminal: false,
+        error: false,
+        text: false,
+        tokens: 0,
+        usage: None,
+        malformed: true,
+    };
+}
+
+// === impl Asked ===
+
+impl Default for Asked {
+    /// One answer to one prompt.
+    fn default() -> Self {
+        Self { prompts: 1, samples: 1, echo: false }
+    }
+}

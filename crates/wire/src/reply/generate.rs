@@ -1,0 +1,256 @@
+//! `/generate`, SGLang's own: counts in the `meta_info` of each prompt's sample, in a stream the
+//! cumulative ones in every event.
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+
+use super::{Answer, Asked, EventFacts, choices::Choices};
+use crate::{
+    Usage,
+    lenient::{Count, Lenient},
+};
+
+/// What a stream of events has stated so far: the samples of a batch take turns, told apart by
+/// their index.
+#[derive(Debug, Default)]
+pub(super) struct GenerateTally {
+    asked: Asked,
+    samples: Choices<Sample>,
+}
+
+/// One sample so far.
+#[derive(Debug, Default)]
+struct Sample {
+    usage: Usage,
+    /// How long its text is, as it is written in JSON: it is repeated in each event.
+    text: usize,
+    finish_reason: Option<String>,
+}
+
+/// One event, or one answer: the text so far and its counts, or an error.
+#[derive(Deserialize)]
+struct Native<'a> {
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(default)]
+    meta_info: Lenient<Option<MetaInfo>>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+/// The counts of one sample, as of SGLang 0.5.23.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct MetaInfo {
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    cached_tokens: Count,
+    reasoning_tokens: Count,
+    finish_reason: Lenient<Option<FinishReason>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FinishReason {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// Reads a JSON answer: one sample, or a list of them.
+pub(super) fn read_answer(asked: Asked, body: &[u8]) -> Answer {
+    let is_list = body.trim_ascii_start().starts_with(b"[");
+    let natives = if is_list {
+        serde_json::from_slice::<Vec<Native<'_>>>(body)
+    } else {
+        serde_json::from_slice(body).map(|one| vec![one])
+    };
+    let Ok(natives) = natives else { return Answer::unread(body) };
+    let mut tally = GenerateTally::new(asked);
+    let facts: Vec<_> =
+        (0..).zip(natives).map(|(index, native)| tally.take(index, native)).collect();
+    Answer {
+        model: None,
+        usage: tally.usage(),
+        error: facts.iter().any(|facts| facts.error),
+        malformed: facts.iter().any(|facts| facts.malformed),
+        finish_reasons: tally.finish_reasons().map(str::to_owned).collect(),
+    }
+}
+
+// === impl GenerateTally ===
+
+impl GenerateTally {
+    pub(super) fn new(asked: Asked) -> Self {
+        Self { asked, samples: Choices::default() }
+    }
+
+    pub(super) fn read(&mut self, data: &[u8]) -> EventFacts {
+        if let Some(done) = EventFacts::done(data) {
+            return done;
+        }
+        let native = serde_json::from_slice::<Native<'_>>(data);
+        native.map_or(EventFacts::MALFORMED, |native| {
+            self.take(native.index.unwrap_or_default(), native)
+        })
+    }
+
+    pub(super) fn usage(&self) -> Option<Usage> {
+        // Samples without counts make the whole unknown, not smaller.
+        let stated = |sample: &Sample| sample.usage != Usage::default();
+        self.samples
+            .values()
+            .any(stated)
+            .then(|| self.samples.sum(self.asked.samples, |sample| sample.usage))?
+    }
+
+    /// All samples that were asked for have ended.
+    pub(super) fn is_final(&self) -> bool {
+        let ended = self.samples.values().filter(|sample| sample.finish_reason.is_some()).count();
+        ended as u64 >= self.asked.prompts.saturating_mul(self.asked.samples).max(1)
+    }
+
+    pub(super) fn finish_reasons(&self) -> impl Iterator<Item = &str> {
+        self.samples.values().filter_map(|sample| sample.finish_reason.as_deref())
+    }
+
+    fn take(&mut self, index: u64, native: Native<'_>) -> EventFacts {
+        let error = native.error.is_some();
+        let Some(meta) = native.meta_info.0.flatten() else {
+            return EventFacts { error, ..EventFacts::default() };
+        };
+        let (usage, malformed) = meta.usage();
+        let reason = meta.finish_reason.0.flatten().map(|reason| reason.kind);
+        let error = error || reason.as_deref() == Some("abort");
+        let mut facts = EventFacts { error, usage, malformed, ..EventFacts::default() };
+        let Some(sample) = self.samples.entry(index) else { return facts };
+        let text = native.text.map_or(0, |text| text.get().len());
+        let grown = usage.and_then(|usage| usage.completion).map(|completion| {
+            completion.saturating_sub(sample.usage.completion.unwrap_or_default())
+        });
+        let longer = text > sample.text.max("\"\"".len());
+        facts.tokens = grown.unwrap_or(u64::from(longer));
+        facts.text = facts.tokens > 0;
+        sample.usage = sample.usage.updated(usage.unwrap_or_default());
+        sample.text = text;
+        sample.finish_reason = reason.or(sample.finish_reason.take());
+        facts
+    }
+}
+
+// === impl MetaInfo ===
+
+impl MetaInfo {
+    /// The counts, and whether one of them cannot be read.
+    fn usage(&self) -> (Option<Usage>, bool) {
+        let counts =
+            [self.prompt_tokens, self.completion_tokens, self.cached_tokens, self.reasoning_tokens];
+        let [prompt, completion, cached, reasoning] = counts.map(Count::get);
+        let stated = (prompt.is_some() || completion.is_some()).then_some(Usage {
+            prompt,
+            completion,
+            cached,
+            reasoning,
+        });
+        (stated, counts.contains(&Count::Malformed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GenerateTally, read_answer};
+    use crate::{
+        Usage,
+        reply::{Answer, Asked},
+    };
+
+    fn usage(prompt: u64, completion: u64, cached: u64) -> Usage {
+        let (prompt, completion) = (Some(prompt), Some(completion));
+        Usage { prompt, completion, cached: Some(cached), reasoning: None }
+    }
+
+    fn event(index: u64, prompt: u64, completion: u64, reason: &str) -> String {
+        format!(
+            "{{\"index\":{index},\"text\":\"x\",\"meta_info\":{{\"finish_reason\":{reason},\"prompt_tokens\":{prompt},\"completion_tokens\":{completion},\"cached_tokens\":1}}}}"
+        )
+    }
+
+    #[test]
+    fn the_samples_of_a_batch_take_turns() {
+        let end = r#"{"type":"length"}"#;
+        let mut tally = GenerateTally::new(Asked { prompts: 2, ..Asked::default() });
+        let tokens: Vec<_> = [
+            event(0, 4, 1, "null"),
+            event(1, 5, 3, "null"),
+            event(1, 5, 3, end),
+            event(0, 4, 2, "null"),
+        ]
+        .iter()
+        .map(|event| tally.read(event.as_bytes()).tokens)
+        .collect();
+        assert_eq!((tokens, tally.usage()), (vec![1, 3, 0, 1], Some(usage(9, 5, 2))));
+        assert!(!tally.is_final());
+        tally.read(event(0, 4, 2, end).as_bytes());
+        assert!(tally.is_final());
+        assert_eq!(tally.finish_reasons().collect::<Vec<_>>(), ["length", "length"]);
+    }
+
+    #[test]
+    fn text_counts_where_no_count_is_given() {
+        let mut tally = GenerateTally::new(Asked::default());
+        let event = |text| format!("{{\"text\":\"{text}\",\"meta_info\":{{}}}}");
+        let tokens = ["", "a", "ab", "ab"].map(|text| tally.read(event(text).as_bytes()).tokens);
+        assert_eq!((tokens, tally.usage()), ([0, 1, 1, 0], None));
+    }
+
+    #[test]
+    fn answers() {
+        let two = r#"{"meta_info":{"prompt_tokens":4,"completion_tokens":2,"cached_tokens":0,"finish_reason":{"type":"stop"}}}"#;
+        let aborted = r#"{"text":"","meta_info":{"finish_reason":{"type":"abort"},"prompt_tokens":4,"completion_tokens":0,"cached_tokens":0}}"#;
+        let no_count = r#"{"meta_info":{"prompt_tokens":4,"completion_tokens":-1}}"#;
+        let stop = |n| vec!["stop".to_owned(); n];
+        let none = Answer::default();
+        for (body, samples, want) in [
+            (
+                two.to_owned(),
+                1,
+                Answer { usage: Some(usage(4, 2, 0)), finish_reasons: stop(1), ..none.clone() },
+            ),
+            (
+                format!("[{two},{two}]"),
+                1,
+                Answer { usage: Some(usage(8, 4, 0)), finish_reasons: stop(2), ..none.clone() },
+            ),
+            (
+                format!("[{two},{two}]"),
+                2,
+                Answer { usage: Some(usage(4, 4, 0)), finish_reasons: stop(2), ..none.clone() },
+            ),
+            (
+                aborted.to_owned(),
+                1,
+                Answer {
+                    usage: Some(usage(4, 0, 0)),
+                    error: true,
+                    finish_reasons: vec!["abort".to_owned()],
+                    ..none.clone()
+                },
+            ),
+            (
+                no_count.to_owned(),
+                1,
+                Answer {
+                    usage: Some(Usage { prompt: Some(4), ..Usage::default() }),
+                    malformed: true,
+                    ..none.clone()
+                },
+            ),
+            (r#"{"error":{"message":"m"}}"#.to_owned(), 1, Answer { error: true, ..none.clone() }),
+            ("[]".to_owned(), 1, none.clone()),
+            ("<html>".to_owned(), 1, Answer { malformed: true, ..none.clone() }),
+        ] {
+            let asked = Asked { samples, ..Asked::default() };
+            assert_eq!(read_answer(asked, body.as_bytes()), want, "{body}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The Responses API: events with a type, the last of which holds the whole response.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+
+use super::{EventFacts, answer::Incomplete};
+use crate::{
+    Usage,
+    lenient::Lenient,
+    usage::{Stated, UsageField},
+};
+
+/// What a stream of events has stated so far.
+#[derive(Debug, Default)]
+pub(super) struct ResponsesTally {
+    model: Option<String>,
+    usage: Option<Usage>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow, rename = "type", default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    delta: Option<&'a RawValue>,
+    /// One entry for each token of a text's delta, if asked for.
+    #[serde(default)]
+    logprobs: Lenient<Option<Vec<IgnoredAny>>>,
+    #[serde(borrow, default)]
+    item: Option<&'a RawValue>,
+    #[serde(default)]
+    response: Lenient<Option<Response>>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+/// The members of a response that are ever looked at.
+#[derive(Default, Deserialize)]
+struct Response {
+    #[serde(default)]
+    model: Lenient<Option<String>>,
+    #[serde(default)]
+    usage: UsageField,
+    #[serde(default)]
+    status: Lenient<Option<String>>,
+    #[serde(default)]
+    incomplete_details: Lenient<Option<Incomplete>>,
+}
+
+/// An item that begins; a call of a tool begins by its name.
+#[derive(Deserialize)]
+struct Item {
+    #[serde(default)]
+    name: Lenient<Option<String>>,
+}
+
+// === impl ResponsesTally ===
+
+impl ResponsesTally {
+    pub(super) fn read(&mut self, data: &[u8]) -> EventFacts {
+        if EventFacts::done(data).is_some() {
+            // Some gateways add it behind the event that is the end.
+            return EventFacts::default();
+        }
+        let Ok(event) = serde_json::from_slice::<Event<'_>>(data) else {
+            return EventFacts::MALFORMED;
+        };
+        let text = event.has_text();
+        let listed = event.logprobs.0.iter().flatten().map(|list| list.len() as u64).next();
+        let ending = event.kind.strip_prefix("response.");
+        let ending = ending.filter(|end| matches!(*end, "completed" | "incomplete" | "failed"));
+        let mut facts = EventFacts {
+            terminal: ending.is_some(),
+            error: event.error.is_some() || event.kind == "error" || ending == Some("failed"),
+            text,
+            tokens: listed.unwrap_or_default().max(1) * u64::from(text),
+            ..EventFacts::default()
+        };
+        if let Some(response) = event.response.0.flatten() {
+            (facts.usage, facts.malformed) = response.usage.read(Stated::chat);
+            self.usage = facts.usage.or(self.usage);
+            self.finish_reason = response.finish_reason().filter(|_| facts.terminal);
+            self.model = response.model.0.flatten().or(self.model.take());
+        }
+        facts
+    }
+
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    pub(super) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    pub(super) fn finish_reason(&self) -> Option<&str> {
+        self.finish_reason.as_deref()
+    }
+}
+
+// === impl Event ===
+
+impl Event<'_> {
+    fn has_text(&self) -> bool {
+        let is_text = |raw: &RawValue| raw.get().starts_with('"') && raw.get() != "\"\"";
+        if self.kind.ends_with(".delta") {
+            return self.delta.is_some_and(is_text);
+        }
+        let item = self.item.filter(|_| self.kind == "response.output_item.added");
+        let item = item.and_then(|raw| serde_json::from_str::<Item>(raw.get()).ok());
+        item.and_then(|item| item.name.0.flatten()).is_some_and(|name| !name.is_empty())
+    }
+}
+
+// === impl Response ===
+
+impl Response {
+    /// Why it is incomplete, else its status.
+    fn finish_reason(&self) -> Option<String> {
+        let incomplete = self.incomplete_details.0.iter().flatten().next();
+        let reason = incomplete.map(|incomplete| incomplete.reason.clone());
+        reason.or(self.status.0.clone().flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ResponsesTally;
+    use crate::{Usage, reply::EventFacts};
+
+    const USAGE: &str = r#""usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":14}"#;
+    const COUNTS: Usage =
+        Usage { prompt: Some(9), completion: Some(5), cached: Some(4), reasoning: Some(2) };
+
+    fn ended(kind: &str, more: &str) -> (EventFacts, ResponsesTally) {
+        let mut tally = ResponsesTally::default();
+        let event = format!(
+            "{{\"type\":\"response.{kind}\",\"response\":{{\"model\":\"m\",\"status\":\"{kind}\",{more}{USAGE}}}}}"
+        );
+        (tally.read(event.as_bytes()), tally)
+    }
+
+    #[test]
+    fn three_events_end_a_stream() {
+        let details = r#""incomplete_details":{"reason":"max_output_tokens"},"#;
+        for (kind, more, error, reason) in [
+            ("completed", "\"error\":null,", false, "completed"),
+            ("incomplete", details, false, "max_output_tokens"),
+            ("failed", "\"error\":{\"code\":\"server_error\"},", true, "failed"),
+        ] {
+            let (facts, tally) = ended(kind, more);
+            assert!(facts.terminal && facts.error == error, "{kind}: {facts:?}");
+            assert_eq!(facts.usage, Some(COUNTS));
+            let stated = (tally.usage(), tally.model(), tally.finish_reason());
+            assert_eq!(stated, (Some(COUNTS), Some("m"), Some(reason)));
+        }
+    }
+
+    #[test]
+    fn events_before_the_end() {
+        let text = |tokens| EventFacts { text: true, tokens, ..EventFacts::default() };
+        for (event, want) in [
+            (
+                r#"{"type":"response.created","response":{"status":"in_progress","usage":null}}"#,
+                EventFacts::default(),
+            ),
+            (r#"{"type":"response.output_text.delta","delta":"Hel","logprobs":[]}"#, text(1)),
+            (r#"{"type":"response.output_text.delta","delta":"Hel","logprobs":[{},{}]}"#, text(2)),
+            (r#"{"type":"response.reasoning_text.delta","delta":"hm"}"#, text(1)),
+            (r#"{"type":"response.function_call_arguments.delta","delta":"{"}"#, text(1)),
+            (r#"{"type":"response.output_text.delta","delta":""}"#, EventFacts::default()),
+            (r#"{"type":"response.output_text.done","text":"Hello"}"#, EventFacts::default()),
+            (
+                r#"{"type":"response.output_item.added","item":{"type":"function_call","name":"f","arguments":""}}"#,
+                text(1),
+            ),
+            (
+                r#"{"type":"response.output_item.added","item":{"type":"message","content":[]}}"#,
+                EventFacts::default(),
+            ),
+            (
+                r#"{"type":"error","code":"x","message":"m"}"#,
+                EventFacts { error: true, ..EventFacts::default() },
+            ),
+            (r#"{"error":{"message":"m"}}"#, EventFacts { error: true, ..EventFacts::default() }),
+            ("[DONE]", EventFacts::default()),
+            ("{", EventFacts::MALFORMED),
+        ] {
+            assert_eq!(ResponsesTally::default().read(event.as_bytes()), want, "{event}");
+        }
+    }
+
+    #[test]
+    fn counts_under_the_names_of_chat_are_read_too() {
+        let mut tally = ResponsesTally::default();
+        tally.read(br#"{"type":"response.completed","response":{"usage":{"prompt_tokens":9,"completion_tokens":5,"reasoning_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}}}"#);
+        assert_eq!(tally.usage(), Some(COUNTS));
+    }
+}
