@@ -1,10 +1,11 @@
-use std::{fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use plimsoll_meter::{
-    MeterLayer, MetricsSink,
-    metrics::{FAMILIES, Family, Kind},
+    Endpoint, GenAiSink, MeterLayer, MetricsSink, PeekLayer, Record, Sink,
+    metrics::{FAMILIES, GENAI_FAMILIES, Kind},
 };
+use tower_layer::Stack;
 
 /// A recorder, the sink that writes to it, and the page that shows it.
 ///
@@ -15,18 +16,23 @@ use plimsoll_meter::{
 /// service that may go unscraped calls it every few seconds.
 #[derive(Clone)]
 pub struct Exporter {
-    sink: Arc<MetricsSink>,
+    sink: ExporterSink,
     handle: PrometheusHandle,
     sources: Arc<[Arc<dyn PageSource>]>,
 }
 
 /// Makes an [`Exporter`] that differs from the default.
-#[derive(Default)]
 pub struct ExporterBuilder {
-    max_models: Option<usize>,
-    duration_buckets: Option<Vec<f64>>,
+    max_models: usize,
+    max_tenants: Option<usize>,
+    genai: bool,
+    buckets: HashMap<String, Vec<f64>>,
     sources: Vec<Arc<dyn PageSource>>,
 }
+
+/// Records to an [`Exporter`].
+#[derive(Clone, Debug)]
+pub struct ExporterSink(Arc<(MetricsSink, Option<GenAiSink>)>);
 
 /// Something that writes metrics of its own at the end of the page: whatever follows the life of a
 /// worker, which a recorder could never forget.
@@ -48,16 +54,19 @@ impl Exporter {
 
     /// An exporter with other settings than the default.
     pub fn builder() -> ExporterBuilder {
-        ExporterBuilder::default()
+        ExporterBuilder::new()
     }
 
-    /// The layer that records to this exporter.
-    pub fn layer(&self) -> MeterLayer<Arc<MetricsSink>> {
-        MeterLayer::new(self.sink())
+    /// The layers that record to this exporter: the meter, and below it a look at what requests ask
+    /// for, so that errors are told apart by model too. For a meter with settings of its own, or for
+    /// a service that takes no other request body than its own, make one with
+    /// `MeterLayer::new(exporter.sink())`.
+    pub fn layer(&self) -> Stack<PeekLayer, MeterLayer<ExporterSink>> {
+        Stack::new(PeekLayer::new(), MeterLayer::new(self.sink()))
     }
 
     /// The sink alone, to be paired with others.
-    pub fn sink(&self) -> Arc<MetricsSink> {
+    pub fn sink(&self) -> ExporterSink {
         self.sink.clone()
     }
 
@@ -85,16 +94,42 @@ impl Default for Exporter {
 // === impl ExporterBuilder ===
 
 impl ExporterBuilder {
+    fn new() -> Self {
+        Self {
+            max_models: 100,
+            max_tenants: None,
+            genai: false,
+            buckets: HashMap::new(),
+            sources: Vec::new(),
+        }
+    }
+
     /// How many models that no worker is known to serve get series of their own (100).
     #[must_use]
     pub fn max_models(self, max_models: usize) -> Self {
-        Self { max_models: Some(max_models), ..self }
+        Self { max_models, ..self }
     }
 
-    /// The upper bounds, in seconds, of the buckets of `plimsoll_request_duration_seconds`.
+    /// Counts tokens by tenant as well, so many of them told apart; see [`MeterLayer::tenant`] for
+    /// who they are.
     #[must_use]
-    pub fn duration_buckets(self, bounds: Vec<f64>) -> Self {
-        Self { duration_buckets: Some(bounds), ..self }
+    pub fn tenants(self, max_tenants: usize) -> Self {
+        Self { max_tenants: Some(max_tenants), ..self }
+    }
+
+    /// Adds the families of [`GenAiSink`].
+    #[must_use]
+    pub fn genai(self, genai: bool) -> Self {
+        Self { genai, ..self }
+    }
+
+    /// The upper bounds of the buckets of one histogram, by its name without `plimsoll_`
+    /// (`request_duration_seconds`), in its unit and rising. Those of `inter_chunk_seconds` are
+    /// fixed: it is counted up in the request.
+    #[must_use]
+    pub fn buckets(mut self, name: impl Into<String>, bounds: Vec<f64>) -> Self {
+        self.buckets.insert(name.into(), bounds);
+        self
     }
 
     /// Adds metrics that are written when the page is.
@@ -106,30 +141,46 @@ impl ExporterBuilder {
 
     /// Makes the exporter.
     pub fn build(self) -> Exporter {
+        let own = FAMILIES.iter().map(|family| (format!("{PREFIX}_{}", family.name), family));
+        let genai = GENAI_FAMILIES.iter().filter(|_| self.genai);
+        let genai = genai.map(|family| (family.name.to_owned(), family));
         let mut builder = PrometheusBuilder::new();
-        for family in FAMILIES {
-            if let Some(bounds) = self.bounds(&family) {
-                let name = Matcher::Full(format!("{PREFIX}_{}", family.name));
-                builder = builder
-                    .set_buckets_for_metric(name, bounds)
-                    .expect("only an empty list of bounds is refused");
-            }
+        for (name, family) in own.chain(genai) {
+            let Kind::Histogram(bounds) = family.kind else { continue };
+            let fixed = family.name == "inter_chunk_seconds";
+            let given = self.buckets.get(family.name).filter(|own| !(fixed || own.is_empty()));
+            builder = builder
+                .set_buckets_for_metric(Matcher::Full(name), given.map_or(bounds, Vec::as_slice))
+                .expect("only an empty list of bounds is refused");
         }
         let recorder = builder.build_recorder();
         let handle = recorder.handle();
-        let mut sink = MetricsSink::builder(Arc::new(recorder)).prefix(PREFIX);
-        if let Some(max_models) = self.max_models {
-            sink = sink.max_models(max_models);
+        let recorder = Arc::new(recorder);
+        let mut metrics =
+            MetricsSink::builder(recorder.clone()).prefix(PREFIX).max_models(self.max_models);
+        if let Some(max_tenants) = self.max_tenants {
+            metrics = metrics.tenants(max_tenants);
         }
-        Exporter { sink: Arc::new(sink.build()), handle, sources: self.sources.into() }
+        let genai = GenAiSink::builder(recorder).max_models(self.max_models);
+        let genai = self.genai.then(|| genai.build());
+        let sink = ExporterSink(Arc::new((metrics.build(), genai)));
+        Exporter { sink, handle, sources: self.sources.into() }
+    }
+}
+
+// === impl ExporterSink ===
+
+impl Sink for ExporterSink {
+    fn begin(&self, endpoint: Endpoint) {
+        self.0.begin(endpoint);
     }
 
-    fn bounds(&self, family: &Family) -> Option<&[f64]> {
-        let Kind::Histogram(bounds) = family.kind else {
-            return None;
-        };
-        let own = self.duration_buckets.as_deref().filter(|own| !own.is_empty());
-        Some(own.filter(|_| family.name == "request_duration_seconds").unwrap_or(bounds))
+    fn end(&self, endpoint: Endpoint) {
+        self.0.end(endpoint);
+    }
+
+    fn record(&self, record: &Record) {
+        self.0.record(record);
     }
 }
 
@@ -171,6 +222,6 @@ impl fmt::Debug for Exporter {
 
 impl fmt::Debug for ExporterBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExporterBuilder").finish_non_exhaustive()
+        f.debug_struct("ExporterBuilder").field("genai", &self.genai).finish_non_exhaustive()
     }
 }

@@ -14,15 +14,22 @@
 //! # assert!(page.contains("plimsoll_requests_in_flight"));
 //! ```
 //!
-//! The parts are there alone too: [`MeterLayer`] with any [`Sink`], [`MetricsSink`] on any recorder,
-//! [`AmendLayer`] that asks engines for the counts of streams. The router and the command line are
+//! The parts are there alone too: [`MeterLayer`] with any [`Sink`] (a closure by [`sink_fn`], a
+//! [`channel`], a [`UsageLog`], pairs of them), [`MetricsSink`] and [`GenAiSink`] on any recorder,
+//! [`AmendLayer`] that asks engines for the counts of streams, [`PeekLayer`] that reads what requests
+//! ask for, [`DrainLayer`] that reads on for the true count when a client leaves. The router and the command line are
 //! in the binary of the same name.
 
 mod exporter;
+mod usage_log;
 
 pub use plimsoll_meter::{
-    AmendLayer, Completeness, Endpoint, FnSink, Gaps, Meter, MeterLayer, MeteredBody,
-    MeteredFuture, MetricsSink, Outcome, Record, Sink, Timing, Usage, amend, metrics, sink_fn,
+    AmendLayer, ChannelSink, Completeness, CredentialHeader, DrainLayer, Endpoint, FnSink, Gaps,
+    GenAiSink, Meter, MeterLayer, MeteredBody, MeteredFuture, MetricsSink, Outcome, PeekLayer,
+    Record, Sink, Timing, Usage, amend, channel, drain, metrics, peek, sink_fn, tenant_header,
 };
 
-pub use self::exporter::{Exporter, ExporterBuilder, PageSource};
+pub use self::{
+    exporter::{Exporter, ExporterBuilder, ExporterSink, PageSource},
+    usage_log::{UsageLog, UsageLogSink},
+};

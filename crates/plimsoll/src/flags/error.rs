@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use plimsoll::CredentialHeader;
 use plimsoll_router::AddressError;
 
 use super::{place::Place, syntax::Syntax, worker::WorkerError};
@@ -116,6 +117,12 @@ pub(crate) enum Problem {
     /// Not a header name.
     #[error("{0:?} is no header name; expected one such as x-request-id")]
     Header(String),
+    /// A header that carries keys, where a name is to be read.
+    #[error(transparent)]
+    Credentials(#[from] CredentialHeader),
+    /// An empty path.
+    #[error("names no file; expected a path, or - for standard output")]
+    NoPath,
     /// Not a path to probe.
     #[error("{0:?} is no path; expected one such as /health")]
     Path(String),

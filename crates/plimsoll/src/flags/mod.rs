@@ -28,6 +28,6 @@ pub(crate) use self::{
     parse::parse,
     resolve::resolve,
     secret::Secret,
-    settings::{Listen, Readings, Settings, Topology},
+    settings::{Listen, Readings, Settings, Topology, UsageLogPlace},
     table::{Flags, LogLevel, StreamUsage},
 };

@@ -37,12 +37,22 @@ pub(crate) struct Settings {
     pub(crate) worker_api_key: Option<Secret>,
     /// Whether streams are asked for their usage.
     pub(crate) stream_usage: StreamUsage,
+    /// Where finished requests are written.
+    pub(crate) usage_log: Option<UsageLogPlace>,
+    /// Header that names the tenant; none that carries credentials.
+    pub(crate) tenant_header: Option<HeaderName>,
+    /// Tenants with series of their own, at least 1.
+    pub(crate) tenant_max: usize,
     /// Model names with series of their own, at least 1.
     pub(crate) model_label_max: usize,
+    /// Whether the metrics have the OpenTelemetry GenAI names too.
+    pub(crate) genai_metrics: bool,
+    /// How abandoned requests are read on; `None` if they are cancelled.
+    pub(crate) drain: Option<Drain>,
     /// Whether clients may set what steers an engine.
     pub(crate) allow_client_routing: bool,
-    /// Upper bounds of the request duration's buckets in seconds, finite and rising; `None` for the
-    /// meter's own.
+    /// Upper bounds of the buckets of the durations of requests and prefills in seconds, finite and
+    /// rising; `None` for the meter's own.
     pub(crate) duration_buckets: Option<Vec<f64>>,
     /// Least severe level that is logged.
     pub(crate) log_level: LogLevel,
@@ -50,6 +60,22 @@ pub(crate) struct Settings {
     pub(crate) log_dir: Option<PathBuf>,
     /// What the user should know about the flags; one line each, to be logged at start.
     pub(crate) warnings: Vec<String>,
+}
+
+/// Where the usage log is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UsageLogPlace {
+    Stdout,
+    File(PathBuf),
+}
+
+/// How far abandoned requests are read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Drain {
+    /// Longest time for one, at least 1 s.
+    pub(crate) max_time: Duration,
+    /// Most at a time, at least 1.
+    pub(crate) max_requests: usize,
 }
 
 /// How the workers' metrics are read.
@@ -108,7 +134,12 @@ impl Settings {
             api_key: None,
             worker_api_key: None,
             stream_usage: StreamUsage::Inject,
+            usage_log: None,
+            tenant_header: None,
+            tenant_max: 100,
             model_label_max: 100,
+            genai_metrics: false,
+            drain: None,
             allow_client_routing: false,
             duration_buckets: None,
             log_level: LogLevel::Info,

@@ -21,8 +21,8 @@ use hyper_util::{
 };
 use plimsoll_router::PeerAddr;
 use tokio::{
-    sync::{mpsc, oneshot},
-    time,
+    sync::{mpsc, watch},
+    time::{self, Instant},
 };
 use tower::Service;
 
@@ -91,22 +91,25 @@ impl<S: Serve> Connections<S> {
         Self { service, builder, graceful: GracefulShutdown::new(), open }
     }
 
-    /// Serves until told to stop, then until no request runs or the time given is over.
+    /// Serves until there is a deadline, then until no request runs or the deadline has passed.
     pub(super) async fn run(
         self,
         mut sockets: mpsc::Receiver<TcpStream>,
-        mut stop: oneshot::Receiver<Duration>,
+        mut deadline: watch::Receiver<Option<Instant>>,
     ) {
-        let grace_period = loop {
+        loop {
             tokio::select! {
                 biased;
                 // No more sockets is not the word to stop: what runs may end first.
                 Some(socket) = sockets.recv() => self.serve(socket),
-                grace_period = &mut stop => break grace_period.unwrap_or_default(),
+                _ = deadline.wait_for(Option::is_some) => break,
             }
-        };
-        if time::timeout(grace_period, self.graceful.shutdown()).await.is_err() {
-            tracing::warn!("requests were cut off: they ran on after the grace period");
+        }
+        tokio::select! {
+            () = self.graceful.shutdown() => {}
+            () = passed(deadline) => {
+                tracing::warn!("requests were cut off: they ran on after the grace period");
+            }
         }
     }
 
@@ -131,6 +134,17 @@ impl<S: Serve> Connections<S> {
                 () = silent(called) => tracing::debug!("a connection sent no request"),
             }
         });
+    }
+}
+
+/// Ends when the deadline has passed, which may be moved meanwhile.
+async fn passed(mut deadline: watch::Receiver<Option<Instant>>) {
+    loop {
+        let Some(end) = *deadline.borrow_and_update() else { return };
+        tokio::select! {
+            () = time::sleep_until(end) => return,
+            Ok(()) = deadline.changed() => {}
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod accept;
 mod connection;
+mod metering;
 mod page;
 mod readings;
 mod signals;
@@ -14,7 +15,7 @@ mod worker_metrics;
 
 use std::{io, sync::Arc, time::Duration};
 
-use plimsoll::Exporter;
+use plimsoll::{Exporter, UsageLog};
 use plimsoll_router::{Cluster, RouterConfig};
 use plimsoll_wire::{Backend, Role};
 use tokio::{
@@ -25,8 +26,11 @@ use tokio::{
 };
 
 pub(crate) use self::signals::Signals;
-use self::{page::Pages, readings::Readings, threads::Threads, worker_metrics::WorkerMetrics};
-use crate::flags::{Listen, Secret, Settings, Topology};
+use self::{
+    metering::Metering, page::Pages, readings::Readings, signals::HangUps, threads::Threads,
+    worker_metrics::WorkerMetrics,
+};
+use crate::flags::{Listen, Secret, Settings, Topology, UsageLogPlace};
 
 /// How often piled-up histogram samples are taken in.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -37,6 +41,9 @@ pub(crate) enum ServeError {
     /// An address cannot be listened on.
     #[error("cannot listen on {address} ({flag}): {source}")]
     Listen { address: String, flag: &'static str, source: io::Error },
+    /// The usage log cannot be opened.
+    #[error("--usage-log: cannot write {path}: {source}")]
+    UsageLog { path: String, source: io::Error },
     /// A runtime or thread cannot be made.
     #[error("cannot start: {0}")]
     Start(#[from] io::Error),
@@ -50,6 +57,8 @@ pub(crate) struct Server {
     listener: TcpListener,
     metrics_listener: TcpListener,
     threads: Threads,
+    usage_log: Option<UsageLog>,
+    hang_ups: HangUps,
     grace_period: Duration,
     background: JoinSet<()>,
 }
@@ -82,15 +91,10 @@ impl Server {
         let cluster = Cluster::new(router_config(&settings, metrics_port));
         let key = settings.readings_authorization();
         let readings = Arc::new(Readings::new(cluster.clone(), &settings.readings, key));
-        let mut exporter = Exporter::builder()
-            .max_models(settings.model_label_max)
-            .source(Arc::new(WorkerMetrics::new(cluster.clone())))
-            .source(readings.clone());
-        if let Some(bounds) = settings.duration_buckets.clone() {
-            exporter = exporter.duration_buckets(bounds);
-        }
-        let exporter = exporter.build();
-        let threads = Threads::start(&cluster, &exporter, settings.stream_usage)?;
+        let usage_log = usage_log(settings.usage_log.as_ref())?;
+        let exporter = exporter(&settings, &cluster, &readings, usage_log.as_ref());
+        let metering = Metering::new(&settings, &exporter, usage_log.as_ref());
+        let threads = Threads::start(&cluster, &metering)?;
         let mut background = cluster.probe();
         background.spawn(readings.clone().follow());
         Ok(Self {
@@ -99,6 +103,8 @@ impl Server {
             listener,
             metrics_listener,
             threads,
+            usage_log,
+            hang_ups: HangUps::new()?,
             grace_period: settings.shutdown_grace_period,
             background,
         })
@@ -110,31 +116,89 @@ impl Server {
     }
 
     /// Serves until the first signal, then lets running requests end, for the grace period at most
-    /// or until the second signal. The metrics page stays until the end.
+    /// or until the second signal. The metrics page stays until the end; each request has its line in
+    /// the usage log.
     pub(crate) async fn serve(self, mut signals: Signals) {
-        let Self { exporter, readings, listener, metrics_listener, threads, grace_period, .. } =
-            self;
-        let mut background = self.background;
+        let Self { exporter, readings, listener, metrics_listener, usage_log, .. } = self;
+        let Self { mut threads, mut hang_ups, grace_period, mut background, .. } = self;
         let pages = Pages { exporter: exporter.clone(), readings };
         background.spawn(page::serve(metrics_listener, pages));
-        background.spawn(async move {
-            let mut ticks = interval(UPKEEP);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            loop {
-                ticks.tick().await;
-                exporter.upkeep();
-            }
-        });
+        background.spawn(keep_up(exporter));
         tokio::select! {
             () = accept::hand_out(listener, &threads) => {}
             () = signals.next() => {}
+            () = reopen(&mut hang_ups, usage_log.as_ref()) => {}
         }
         tracing::info!("stopping: running requests have {} s", grace_period.as_secs());
+        threads.stop(grace_period);
         tokio::select! {
-            () = threads.stop(grace_period) => {}
-            () = signals.next() => tracing::warn!("stopping at once: a second signal came"),
+            () = threads.ended() => {}
+            () = signals.next() => {
+                tracing::warn!("stopping at once: a second signal came");
+                threads.stop(Duration::ZERO);
+                threads.ended().await;
+            }
+            () = reopen(&mut hang_ups, usage_log.as_ref()) => {}
+        }
+        if let Some(log) = usage_log {
+            metering::close(log).await;
         }
     }
+}
+
+/// Takes in piled-up histogram samples, until the task is dropped.
+async fn keep_up(exporter: Exporter) {
+    let mut ticks = interval(UPKEEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        exporter.upkeep();
+    }
+}
+
+/// Opens the usage log anew at each `SIGHUP`. Never returns.
+async fn reopen(hang_ups: &mut HangUps, log: Option<&UsageLog>) {
+    loop {
+        hang_ups.next().await;
+        if let Some(log) = log {
+            log.reopen();
+        }
+    }
+}
+
+fn usage_log(place: Option<&UsageLogPlace>) -> Result<Option<UsageLog>, ServeError> {
+    metering::open(place).map_err(|source| ServeError::UsageLog {
+        path: match place {
+            Some(UsageLogPlace::File(path)) => path.display().to_string(),
+            _ => "standard output".to_owned(),
+        },
+        source,
+    })
+}
+
+fn exporter(
+    settings: &Settings,
+    cluster: &Arc<Cluster>,
+    readings: &Arc<Readings>,
+    usage_log: Option<&UsageLog>,
+) -> Exporter {
+    let mut exporter = Exporter::builder()
+        .max_models(settings.model_label_max)
+        .genai(settings.genai_metrics)
+        .source(Arc::new(WorkerMetrics::new(cluster.clone())))
+        .source(readings.clone());
+    if settings.tenant_header.is_some() {
+        exporter = exporter.tenants(settings.tenant_max);
+    }
+    if let Some(bounds) = &settings.duration_buckets {
+        for family in ["request_duration_seconds", "prefill_duration_seconds"] {
+            exporter = exporter.buckets(family, bounds.clone());
+        }
+    }
+    if let Some(log) = usage_log {
+        exporter = exporter.source(Arc::new(log.sink()));
+    }
+    exporter.build()
 }
 
 async fn listen(address: &Listen, flag: &'static str) -> Result<TcpListener, ServeError> {

@@ -9,6 +9,23 @@ pub(crate) struct Signals {
     interrupt: Signal,
 }
 
+/// `SIGHUP`, which no longer ends the process once this is there.
+#[derive(Debug)]
+pub(super) struct HangUps(Signal);
+
+// === impl HangUps ===
+
+impl HangUps {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self(signal(SignalKind::hangup())?))
+    }
+
+    /// The next one.
+    pub(super) async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}
+
 // === impl Signals ===
 
 impl Signals {

@@ -17,28 +17,34 @@ use std::{
     time::Duration,
 };
 
-use plimsoll::{AmendLayer, Exporter};
 use plimsoll_router::{Cluster, Router};
-use tokio::sync::{mpsc, oneshot};
-use tower::ServiceBuilder;
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::Instant,
+};
 
-use super::connection::{self, Connections};
-use crate::flags::StreamUsage;
+use super::{
+    connection::{Connections, Serve},
+    metering::Metering,
+};
 
 /// Accepted connections that may wait for their thread.
 const BACKLOG: usize = 1024;
 
 /// The running threads.
 #[derive(Debug)]
-pub(super) struct Threads(Vec<Thread>);
+pub(super) struct Threads {
+    threads: Vec<Thread>,
+    /// When running requests are cut off; there once the threads are to end.
+    deadline: watch::Sender<Option<Instant>>,
+}
 
 #[derive(Debug)]
 struct Thread {
     sockets: mpsc::Sender<TcpStream>,
     /// Connections handed over and not closed.
     open: Arc<AtomicUsize>,
-    stop: oneshot::Sender<Duration>,
-    /// Closed by the thread's end.
+    /// Closed by the thread's end, when each of its requests has its record.
     ended: oneshot::Receiver<()>,
 }
 
@@ -46,28 +52,20 @@ struct Thread {
 
 impl Threads {
     /// Starts a thread for each core.
-    pub(super) fn start(
-        cluster: &Arc<Cluster>,
-        exporter: &Exporter,
-        stream_usage: StreamUsage,
-    ) -> io::Result<Self> {
+    pub(super) fn start(cluster: &Arc<Cluster>, metering: &Metering) -> io::Result<Self> {
         let count = thread::available_parallelism().map_or(1, NonZero::get);
+        let (deadline, watched) = watch::channel(None);
         let threads = (0..count).map(|index| {
-            let service = ServiceBuilder::new()
-                .layer(exporter.layer())
-                .layer(
-                    AmendLayer::new(cluster.max_body())
-                        .enabled(stream_usage == StreamUsage::Inject),
-                )
-                .service(Router::new(cluster.clone()));
-            Thread::start(index, move |open| Connections::new(service.clone(), open))
+            let service = metering.over(Router::new(cluster.clone()));
+            let watched = watched.clone();
+            Thread::start(index, move |open| Connections::new(service, open), watched)
         });
-        threads.collect::<io::Result<_>>().map(Self)
+        Ok(Self { threads: threads.collect::<io::Result<_>>()?, deadline })
     }
 
     /// Gives a connection to the thread that has the fewest.
     pub(super) async fn take(&self, socket: TcpStream) {
-        let fewest = self.0.iter().min_by_key(|thread| thread.open.load(Ordering::Relaxed));
+        let fewest = self.threads.iter().min_by_key(|thread| thread.open.load(Ordering::Relaxed));
         let Some(thread) = fewest else { return };
         thread.open.fetch_add(1, Ordering::Relaxed);
         // Fails only if the thread has ended, and the process with it.
@@ -77,14 +75,15 @@ impl Threads {
     }
 
     /// Lets the threads end: each once its running requests have, at most `grace_period` from now.
-    pub(super) async fn stop(self, grace_period: Duration) {
-        let mut ended = Vec::new();
-        for thread in self.0 {
-            let _ = thread.stop.send(grace_period);
-            ended.push(thread.ended);
-        }
-        for ended in ended {
-            let _ = ended.await;
+    /// Said again, the later word counts.
+    pub(super) fn stop(&self, grace_period: Duration) {
+        self.deadline.send_replace(Some(Instant::now() + grace_period));
+    }
+
+    /// Waits until all have ended.
+    pub(super) async fn ended(&mut self) {
+        for thread in &mut self.threads {
+            let _ = (&mut thread.ended).await;
         }
     }
 }
@@ -92,20 +91,22 @@ impl Threads {
 // === impl Thread ===
 
 impl Thread {
-    fn start<S: connection::Serve>(
+    fn start<S: Serve>(
         index: usize,
-        connections: impl FnOnce(Arc<AtomicUsize>) -> Connections<S> + Send + 'static,
+        connections: impl FnOnce(Arc<AtomicUsize>) -> Connections<S>,
+        deadline: watch::Receiver<Option<Instant>>,
     ) -> io::Result<Self> {
         let (sockets, received) = mpsc::channel(BACKLOG);
-        let (stop, stopped) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let open = Arc::new(AtomicUsize::new(0));
         let runtime = super::runtime()?;
         let connections = connections(open.clone());
         thread::Builder::new().name(format!("serve-{index}")).spawn(move || {
-            runtime.block_on(connections.run(received, stopped));
+            runtime.block_on(connections.run(received, deadline));
+            // Drops what was cut off, which then is counted.
+            drop(runtime);
             drop(end);
         })?;
-        Ok(Self { sockets, open, stop, ended })
+        Ok(Self { sockets, open, ended })
     }
 }

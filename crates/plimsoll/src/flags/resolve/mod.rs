@@ -1,6 +1,7 @@
 //! From what the user wrote to what the program runs on.
 
 mod checks;
+mod metering;
 mod scraping;
 mod topology;
 mod warnings;
@@ -11,6 +12,7 @@ use plimsoll_router::HealthConfig;
 
 use self::{
     checks::{choices, headers, key, listeners, path, rising},
+    metering::{drain, tenant_header, usage_log},
     scraping::readings,
     topology::topology,
     warnings::warnings,
@@ -45,7 +47,12 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         api_key: key("api-key", flags.workers.api_key.as_ref(), given)?,
         worker_api_key: key("worker-api-key", flags.workers.worker_api_key.as_ref(), given)?,
         stream_usage: flags.metering.stream_usage,
+        usage_log: usage_log(&flags.metering, given)?,
+        tenant_header: tenant_header(&flags.metering, given)?,
+        tenant_max: flags.metering.tenant_max,
         model_label_max: flags.metering.model_label_max,
+        genai_metrics: flags.metering.genai_metrics,
+        drain: drain(&flags.leaving),
         allow_client_routing: flags.workers.allow_client_routing,
         duration_buckets: buckets,
         log_level: flags.logs.log_level,

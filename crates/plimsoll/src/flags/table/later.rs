@@ -3,11 +3,7 @@
 
 use clap::Args;
 
-use super::{
-    DAY_MS, YEAR_SECS, at_least,
-    choices::{Engine, OnDisconnect},
-    within,
-};
+use super::{DAY_MS, YEAR_SECS, at_least, choices::Engine, within};
 
 /// All of them.
 #[derive(Debug, Args)]
@@ -158,43 +154,15 @@ struct Answers {
     #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = within(0..=YEAR_SECS))]
     sse_keepalive_secs: u64,
 
-    /// What happens to the request of a client that has left
-    #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDisconnect::Cancel)]
-    on_disconnect: OnDisconnect,
-
-    /// Longest drain of an abandoned request
-    #[arg(long, value_name = "SECS", value_parser = within(1..=YEAR_SECS))]
-    drain_max_secs: Option<u64>,
-
-    /// Most abandoned requests drained at a time
-    #[arg(long, value_name = "N", value_parser = at_least(1_usize))]
-    drain_max_requests: Option<usize>,
-
     /// Origins whose pages may call the router
     #[arg(long, num_args = 0.., value_name = "ORIGIN")]
     cors_allowed_origins: Vec<String>,
 }
 
-/// Who is counted, and where it is written.
+/// What is counted.
 #[derive(Debug, Args)]
 struct Accounting {
-    /// File of one JSON line a request; - for standard output
-    #[arg(long, value_name = "PATH|-")]
-    usage_log: Option<String>,
-
-    /// Header that names the tenant of a request
-    #[arg(long, value_name = "HEADER")]
-    tenant_header: Option<String>,
-
-    /// Tenants with series of their own
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least(1_usize))]
-    tenant_max: usize,
-
     /// Leave the smg_* names of the SGLang router out of the metrics
     #[arg(long)]
     no_smg_metrics: bool,
-
-    /// Add the OpenTelemetry GenAI names to the metrics
-    #[arg(long)]
-    genai_metrics: bool,
 }

@@ -16,11 +16,11 @@ mod serving;
 use clap::{Arg, ArgAction, Args, Command, Parser};
 
 pub(crate) use self::{
-    choices::{Backend, HistoryBackend, LogLevel, Policy, StreamUsage},
+    choices::{Backend, HistoryBackend, LogLevel, OnDisconnect, Policy, StreamUsage},
     compat::{Compat, NoEffect},
     later::Later,
     number::{at_least, within},
-    operation::{Health, Logs, Metering, Scraping},
+    operation::{Health, Leaving, Logs, Metering, Scraping},
     refused::refused,
     serving::{Listeners, Policies, Requests, Workers},
 };
@@ -70,6 +70,8 @@ pub(crate) struct Flags {
     pub(super) scraping: Scraping,
     #[command(flatten)]
     pub(super) metering: Metering,
+    #[command(flatten)]
+    pub(super) leaving: Leaving,
     #[command(flatten)]
     pub(super) logs: Logs,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     DAY_MS, YEAR_SECS, at_least,
-    choices::{LogLevel, StreamUsage},
+    choices::{LogLevel, OnDisconnect, StreamUsage},
     within,
 };
 
@@ -47,13 +47,46 @@ pub(crate) struct Metering {
     #[arg(long, value_name = "MODE", value_enum, default_value_t = StreamUsage::Inject)]
     pub(crate) stream_usage: StreamUsage,
 
+    /// File of one JSON line a request, reopened on SIGHUP; - for standard output
+    #[arg(long, value_name = "PATH|-")]
+    pub(crate) usage_log: Option<String>,
+
+    /// Header that names the tenant of a request; never one that carries a key
+    #[arg(long, value_name = "HEADER")]
+    pub(crate) tenant_header: Option<String>,
+
+    /// Tenants with series of their own; further ones are `other`
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least(1_usize))]
+    pub(crate) tenant_max: usize,
+
     /// Model names with series of their own; further ones are `other`
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least(1_usize))]
     pub(crate) model_label_max: usize,
 
-    /// Bucket bounds of the request duration, in seconds, rising
+    /// Add the OpenTelemetry GenAI names to the metrics
+    #[arg(long)]
+    pub(crate) genai_metrics: bool,
+
+    /// Bucket bounds of the durations of requests and prefills, in seconds, rising
     #[arg(long, num_args = 1.., value_name = "SECS", value_parser = at_least(0.0_f64))]
     pub(crate) prometheus_duration_buckets: Vec<f64>,
+}
+
+/// What becomes of a request whose client has left.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Clients that leave")]
+pub(crate) struct Leaving {
+    /// Cancel the request, or read its answer to the end for the true count
+    #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnDisconnect::Cancel)]
+    pub(crate) on_disconnect: OnDisconnect,
+
+    /// Longest drain of a request
+    #[arg(long, value_name = "SECS", default_value_t = 300, value_parser = within(1..=YEAR_SECS))]
+    pub(crate) drain_max_secs: u64,
+
+    /// Most requests drained at a time; further ones are cancelled
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = at_least(1_usize))]
+    pub(crate) drain_max_requests: usize,
 }
 
 /// How engines' metrics are read.

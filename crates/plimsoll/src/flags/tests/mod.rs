@@ -2,6 +2,7 @@ mod contract;
 mod errors;
 mod forms;
 mod looks;
+mod metering;
 mod precedence;
 mod readings;
 mod refused;

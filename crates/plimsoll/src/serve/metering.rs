@@ -1,0 +1,66 @@
+//! The layers above the router, and the sinks of what they count.
+
+use std::{io, time::Duration};
+
+use plimsoll::{
+    AmendLayer, DrainLayer, Exporter, ExporterSink, MeterLayer, UsageLog, UsageLogSink,
+    tenant_header,
+};
+use plimsoll_router::Router;
+use tokio::{task, time};
+use tower::ServiceBuilder;
+
+use super::connection::Serve;
+use crate::flags::{Settings, StreamUsage, UsageLogPlace};
+
+/// How long the usage log may take to be written to its end.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// What is laid over the router of each serving thread.
+#[derive(Clone, Debug)]
+pub(super) struct Metering {
+    drain: DrainLayer,
+    meter: MeterLayer<(ExporterSink, Option<UsageLogSink>)>,
+    amend: AmendLayer,
+}
+
+/// Opens the usage log, where one is wanted.
+pub(super) fn open(place: Option<&UsageLogPlace>) -> io::Result<Option<UsageLog>> {
+    match place {
+        None => Ok(None),
+        Some(UsageLogPlace::Stdout) => UsageLog::to_stdout().map(Some),
+        Some(UsageLogPlace::File(path)) => UsageLog::to_file(path).map(Some),
+    }
+}
+
+/// Writes what is left of the usage log, off this thread: the disk may be slow.
+pub(super) async fn close(log: UsageLog) {
+    let closing = task::spawn_blocking(|| log.close());
+    if time::timeout(CLOSING, closing).await.is_err() {
+        tracing::error!("the usage log was not written to its end: it takes too long");
+    }
+}
+
+// === impl Metering ===
+
+impl Metering {
+    pub(super) fn new(settings: &Settings, exporter: &Exporter, log: Option<&UsageLog>) -> Self {
+        let drain = settings.drain.map_or_else(DrainLayer::off, |drain| {
+            DrainLayer::new(drain.max_time, drain.max_requests)
+        });
+        let mut meter = MeterLayer::new((exporter.sink(), log.map(UsageLog::sink)));
+        // A header that carries keys was turned away with the flags.
+        if let Some(Ok(tenant)) = settings.tenant_header.clone().map(tenant_header) {
+            meter = meter.tenant(tenant);
+        }
+        let amend = AmendLayer::new(settings.max_payload_size as u64)
+            .enabled(settings.stream_usage == StreamUsage::Inject);
+        Self { drain, meter, amend }
+    }
+
+    /// A router that is accounted for.
+    pub(super) fn over(&self, router: Router) -> impl Serve + use<> {
+        let Self { drain, meter, amend } = self.clone();
+        ServiceBuilder::new().layer(drain).layer(meter).layer(amend).service(router)
+    }
+}
