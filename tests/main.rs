@@ -1,5 +1,6 @@
 //! The program from outside. Each module shows one theme; `support` runs the real binary.
 
+mod accounting;
 mod bodies;
 mod disconnect;
 mod embed;
