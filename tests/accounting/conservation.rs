@@ -83,6 +83,9 @@ impl Ask {
 /// What a whole reply states of its own tokens; streams that were not asked state nothing.
 fn stated(answer: &Answer, path: &str) -> Got {
     let text = answer.text();
+    if text.contains("data: ") && !text.ends_with("data: [DONE]\n\n") {
+        return None;
+    }
     let events = text.lines().filter_map(|line| line.strip_prefix("data: "));
     let events: Vec<Value> = match answer.header("content-type")?.starts_with("text/event-stream") {
         true => events.filter_map(|event| serde_json::from_str(event).ok()).collect(),
