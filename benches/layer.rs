@@ -46,13 +46,15 @@ fn layers(group: &mut Group<'_>, content: usize) {
     let discard = MeterLayer::new(sink_fn(|_: &Record| {}));
     let amend = AmendLayer::new(MAX_BODY);
     let exporter = Exporter::new();
-    let metrics = exporter.layer();
+    let metrics = MeterLayer::new(exporter.sink());
 
     bench(group, "bare", engine.clone(), || {});
     bench(group, "meter_no_sink", discard.layer(engine.clone()), || {});
     bench(group, "meter_metrics", metrics.layer(engine.clone()), || {
         exporter.upkeep();
     });
+    let whole = exporter.layer().layer(engine.clone());
+    bench(group, "exporter_layer", whole, || exporter.upkeep());
     bench(group, "amend", amend.layer(engine.clone()), || {});
     let both = metrics.layer(amend.layer(engine));
     bench(group, "meter_metrics_amend", both, || exporter.upkeep());

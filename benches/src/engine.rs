@@ -14,10 +14,11 @@ use http_body::{Body, Frame};
 use http_body_util::Full;
 use tower_service::Service;
 
-/// Answers every request with the same event stream.
+/// Reads every request to its end and answers with the same body.
 #[derive(Clone, Debug)]
 pub struct Engine {
     script: Arc<[Bytes]>,
+    content_type: &'static str,
 }
 
 /// A response body that yields the pieces of a script, never pending.
@@ -32,11 +33,19 @@ pub struct ScriptedBody {
 impl Engine {
     /// An engine whose streams consist of these pieces.
     pub fn new(script: Vec<Bytes>) -> Self {
-        Self { script: script.into() }
+        Self { script: script.into(), content_type: "text/event-stream; charset=utf-8" }
+    }
+
+    /// An engine that answers with this JSON, in one piece.
+    pub fn of_answer(answer: Bytes) -> Self {
+        Self { script: [answer].into(), content_type: "application/json" }
     }
 }
 
-impl<B> Service<Request<B>> for Engine {
+impl<B> Service<Request<B>> for Engine
+where
+    B: Body<Data = Bytes, Error = Infallible> + Unpin,
+{
     type Response = Response<ScriptedBody>;
     type Error = Infallible;
     type Future = future::Ready<Result<Self::Response, Infallible>>;
@@ -45,13 +54,14 @@ impl<B> Service<Request<B>> for Engine {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        // What is learnt of a request is learnt as its body is read.
+        read(request.body_mut(), usize::MAX);
         let body = ScriptedBody { script: self.script.clone(), next: 0 };
         let mut response = Response::new(body);
-        response.headers_mut().insert(
-            http::header::CONTENT_TYPE,
-            http::HeaderValue::from_static("text/event-stream; charset=utf-8"),
-        );
+        response
+            .headers_mut()
+            .insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(self.content_type));
         future::ready(Ok(response))
     }
 }

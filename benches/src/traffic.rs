@@ -1,4 +1,5 @@
-//! Events, answers and requests in the form of SGLang 0.5.23.
+//! Events, answers and requests in the form of SGLang 0.5.23; those of the Responses and the Messages
+//! API in the form that OpenAI and Anthropic document.
 
 use bytes::Bytes;
 
@@ -54,6 +55,55 @@ pub fn generate_event(tokens: usize) -> Bytes {
         "data: {{\"text\":\"{text}\",\"output_ids\":[{ids}],\"meta_info\":{{\"id\":\"01f43a611f114cc2aa6a42f43eb01dc1\",\"finish_reason\":null,\"prompt_tokens\":3,\"weight_version\":\"default\",\"num_retractions\":0,\"storage_prefetch_wait\":0.0,\"storage_staging_wait\":0.0,\"forward_entry_time\":1795966342.610849,\"prefill_finished_time\":1795966342.6154268,\"queue_time\":0.0005108939999445283,\"reasoning_tokens\":0,\"completion_tokens\":{tokens},\"cached_tokens\":2,\"cached_tokens_details\":{{\"device\":2,\"host\":0}},\"dp_rank\":null}}}}\n\n"
     )
     .into()
+}
+
+/// The first event of a stream of the Responses API.
+const CREATED: &[u8] = b"event: response.created\ndata: {\"response\":{\"id\":\"resp_960924a067384ad68ee4270e111c44b8\",\"created_at\":1795966294,\"model\":\"tiny-llama\",\"object\":\"response\",\"output\":[],\"status\":\"in_progress\",\"usage\":null},\"sequence_number\":0,\"type\":\"response.created\"}\n\n";
+
+/// The last one.
+const COMPLETED: &[u8] = b"event: response.completed\ndata: {\"response\":{\"id\":\"resp_960924a067384ad68ee4270e111c44b8\",\"created_at\":1795966294,\"model\":\"tiny-llama\",\"object\":\"response\",\"output\":[],\"status\":\"completed\",\"usage\":{\"input_tokens\":24,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":256,\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":280}},\"sequence_number\":262,\"type\":\"response.completed\"}\n\n";
+
+/// A whole stream of the Responses API, one event a piece.
+pub fn responses_stream(content: usize) -> Vec<Bytes> {
+    let mut stream = vec![shared(CREATED)];
+    stream.extend(responses_events(content));
+    stream.push(shared(COMPLETED));
+    stream
+}
+
+/// Content events of the Responses API.
+pub fn responses_events(count: usize) -> Vec<Bytes> {
+    events(count, |token| {
+        format!(
+            "event: response.output_text.delta\ndata: {{\"content_index\":0,\"delta\":\"{token}\",\"item_id\":\"msg_960924a067384ad68ee4270e111c44b8\",\"logprobs\":[],\"output_index\":0,\"sequence_number\":128,\"type\":\"response.output_text.delta\"}}\n\n"
+        )
+    })
+}
+
+/// The first event of a stream of the Messages API.
+const MESSAGE_START: &[u8] = b"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_960924a067384ad68ee4270e111c44b8\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"model\":\"tiny-llama\",\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":24,\"output_tokens\":0}}}\n\n";
+
+/// The one that states what was written.
+const MESSAGE_DELTA: &[u8] = b"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":256}}\n\n";
+
+/// The last one.
+const MESSAGE_STOP: &[u8] = b"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+
+/// A whole stream of the Messages API, one event a piece.
+pub fn messages_stream(content: usize) -> Vec<Bytes> {
+    let mut stream = vec![shared(MESSAGE_START)];
+    stream.extend(messages_events(content));
+    stream.extend([MESSAGE_DELTA, MESSAGE_STOP].map(shared));
+    stream
+}
+
+/// Content events of the Messages API.
+pub fn messages_events(count: usize) -> Vec<Bytes> {
+    events(count, |token| {
+        format!(
+            "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{token}\"}}}}\n\n"
+        )
+    })
 }
 
 /// A streamed chat request whose body has about `size` bytes, nearly all of them prompt: lines of
