@@ -1,25 +1,24 @@
-//! The layer in a service that knows nothing of routing: the example, from outside.
+//! The layer in services that know nothing of routing: the examples, from outside.
 
 use std::{net::SocketAddr, process::Stdio};
 
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
-    process::Command,
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{Child, ChildStdout, Command},
 };
 
 use crate::support::{Call, Page, bounded, chat, eventually, example};
 
-/// The address in a URL, and its path.
-fn parts(url: &str) -> (SocketAddr, String) {
-    let rest = url.strip_prefix("http://").expect("a URL");
-    let slash = rest.find('/').expect("a path");
-    (rest[..slash].parse().expect("an address"), rest[slash..].to_owned())
+/// An example at work. It is killed when dropped.
+struct Example {
+    _child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
 }
 
-#[tokio::test]
-async fn the_axum_example_counts() {
-    let program = example("embed_axum");
-    bounded(async {
+// === impl Example ===
+
+impl Example {
+    fn start(program: std::path::PathBuf) -> Self {
         let mut child = Command::new(program)
             .arg("0")
             .stdin(Stdio::null())
@@ -27,21 +26,49 @@ async fn the_axum_example_counts() {
             .kill_on_drop(true)
             .spawn()
             .expect("it runs");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let mut line = async || lines.next_line().await.expect("its output").expect("a line");
-        let (chat_url, page_url) = (line().await, line().await);
-        let ((addr, path), (page_addr, page_path)) = (parts(&chat_url), parts(&page_url));
+        let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        Self { _child: child, lines }
+    }
+
+    async fn line(&mut self) -> String {
+        self.lines.next_line().await.expect("its output").expect("a line")
+    }
+
+    /// The address in the next line, a URL, and its path.
+    async fn url(&mut self) -> (SocketAddr, String) {
+        let url = self.line().await;
+        let rest = url.strip_prefix("http://").expect("a URL");
+        let slash = rest.find('/').expect("a path");
+        (rest[..slash].parse().expect("an address"), rest[slash..].to_owned())
+    }
+}
+
+fn post((addr, path): &(SocketAddr, String), body: String) -> Call {
+    Call::new(*addr, "POST", path).header("content-type", "application/json").body(body)
+}
+
+/// The page, once so many requests are on it.
+async fn page_of((addr, path): &(SocketAddr, String), requests: u64) -> Page {
+    eventually(async || {
+        let page = Page::parse(&Call::new(*addr, "GET", path).send().await.text());
+        let counted = page.count("plimsoll_requests_total", &[]);
+        if counted == requests { Ok(page) } else { Err(page.to_string()) }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_axum_example_counts() {
+    let program = example("embed_axum");
+    bounded(async {
+        let mut example = Example::start(program);
+        let (chat_url, page_url) = (example.url().await, example.url().await);
         for more in ["", ",\"stream\":true"] {
-            let call = Call::new(addr, "POST", &path).header("content-type", "application/json");
-            let answer = call.body(chat(more)).send().await;
+            let answer = post(&chat_url, chat(more)).send().await;
             assert_eq!(answer.status, 200);
             assert!(answer.text().contains("Hello"), "{}", answer.text());
         }
-        let page = eventually(async || {
-            let page = Page::parse(&Call::new(page_addr, "GET", &page_path).send().await.text());
-            if page.outcomes("complete") == 2 { Ok(page) } else { Err(page.to_string()) }
-        })
-        .await;
+        let page = page_of(&page_url, 2).await;
         for stream in ["true", "false"] {
             let labels = [("endpoint", "chat"), ("stream", stream), ("model", "parrot")];
             assert_eq!(page.count("plimsoll_requests_total", &labels), 1, "{page}");
@@ -50,6 +77,39 @@ async fn the_axum_example_counts() {
         }
         assert_eq!(page.count("plimsoll_time_to_first_token_seconds_count", &[]), 1);
         assert_eq!(page.count("plimsoll_requests_in_flight", &[]), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_hyper_example_tells_errors_apart_by_model() {
+    let program = example("embed_hyper");
+    bounded(async {
+        let mut example = Example::start(program);
+        let (chat_url, page_url) = (example.url().await, example.url().await);
+        assert_eq!(post(&chat_url, chat("")).send().await.status, 200);
+        let refused = post(&chat_url, "{\"model\":\"asked\"}".to_owned()).send().await;
+        assert_eq!(refused.status, 400);
+        let page = page_of(&page_url, 2).await;
+        for (model, outcome) in [("parrot", "complete"), ("asked", "client_error")] {
+            let labels = [("model", model), ("outcome", outcome)];
+            assert_eq!(page.count("plimsoll_requests_total", &labels), 1, "{page}");
+        }
+        assert_eq!(page.count("plimsoll_completion_tokens_total", &[]), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_sink_example_writes_a_bill() {
+    let program = example("custom_sink");
+    bounded(async {
+        let mut example = Example::start(program);
+        let chat_url = example.url().await;
+        post(&chat_url, chat("")).header("x-team", "a").send().await;
+        assert_eq!(example.line().await, "1 a parrot complete 7+2");
+        post(&chat_url, "{".to_owned()).send().await;
+        assert_eq!(example.line().await, "2 unknown unknown client_error ?+?");
     })
     .await;
 }
