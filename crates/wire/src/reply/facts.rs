@@ -1,3 +1,5 @@
+use serde_json::value::RawValue;
+
 use crate::Usage;
 
 /// What one event of a stream says.
@@ -31,6 +33,11 @@ pub struct Asked {
     /// The reply repeats the prompt (`echo` of `/v1/completions`): its first text is not the
     /// model's.
     pub echo: bool,
+}
+
+/// Whether a value is a string that is not empty.
+pub(super) fn has_text(raw: &RawValue) -> bool {
+    raw.get().starts_with('"') && raw.get() != "\"\""
 }
 
 // === impl EventFacts ===

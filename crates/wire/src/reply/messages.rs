@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::EventFacts;
+use super::{EventFacts, facts::has_text};
 use crate::{
     Usage,
     lenient::Lenient,
@@ -51,14 +51,14 @@ struct Message {
 #[serde(default)]
 struct Piece<'a> {
     #[serde(borrow)]
-    text: Option<Cow<'a, str>>,
+    text: Option<&'a RawValue>,
     #[serde(borrow)]
-    thinking: Option<Cow<'a, str>>,
+    thinking: Option<&'a RawValue>,
     #[serde(borrow)]
-    partial_json: Option<Cow<'a, str>>,
+    partial_json: Option<&'a RawValue>,
     /// Of the tool that a block calls.
     #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
+    name: Option<&'a RawValue>,
     stop_reason: Option<String>,
 }
 
@@ -118,7 +118,7 @@ impl MessagesTally {
 impl Piece<'_> {
     fn has_text(&self) -> bool {
         let texts = [&self.text, &self.thinking, &self.partial_json, &self.name];
-        texts.into_iter().flatten().any(|text| !text.is_empty())
+        texts.into_iter().flatten().any(|text| has_text(text))
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::{EventFacts, answer::Incomplete};
+use super::{EventFacts, answer::Incomplete, facts::has_text};
 use crate::{
     Usage,
     lenient::Lenient,
@@ -105,9 +105,8 @@ impl ResponsesTally {
 
 impl Event<'_> {
     fn has_text(&self) -> bool {
-        let is_text = |raw: &RawValue| raw.get().starts_with('"') && raw.get() != "\"\"";
         if self.kind.ends_with(".delta") {
-            return self.delta.is_some_and(is_text);
+            return self.delta.is_some_and(has_text);
         }
         let item = self.item.filter(|_| self.kind == "response.output_item.added");
         let item = item.and_then(|raw| serde_json::from_str::<Item>(raw.get()).ok());

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Sends a mix of requests through plimsoll to a real SGLang prefill/decode pair and compares three
-counts of the same tokens: what the replies say, plimsoll's page, and the decode engine's own counters.
+"""Sends a mix of requests through plimsoll to real engines and compares what was counted of the same
+tokens: by the replies, plimsoll's page, its usage log, and the engine that wrote them.
 
-usage: real_pair.py ROUTER_URL METRICS_URL DECODE_URL [ROUNDS]      (engines started with --enable-metrics)
-Exit 0 only if all three agree.
+usage: real_engines.py ROUTER_URL METRICS_URL ENGINE_URL [ROUNDS [USAGE_LOG]]
+ENGINE_URL is the decode engine of a SGLang pair, or the one plain worker (SGLang or vLLM), its metrics
+on. Nothing else may use them meanwhile, and the usage log must be new.
+Exit 0 only if all agree.
 """
 
 import json
@@ -53,7 +55,13 @@ def native_usage(replies):
     )
 
 
-def requests(router):
+def responses_usage(reply):
+    usage = reply["usage"]
+    details = usage.get("input_tokens_details") or {}
+    return usage["input_tokens"], usage["output_tokens"], details.get("cached_tokens")
+
+
+def requests(router, is_vllm):
     """Each yields the usage that its reply states."""
     chat, completions, generate = (
         router + path for path in ("/v1/chat/completions", "/v1/completions", "/generate")
@@ -73,11 +81,27 @@ def requests(router):
     yield openai_usage(
         events(post(completions, {**common, "prompt": TEXT, "max_tokens": 1, **asked}))[-1]
     )
+    if is_vllm:
+        yield from vllm_requests(router, {**common, "messages": messages}, asked)
+        return
     yield native_usage([json.load(post(generate, {"text": TEXT, "sampling_params": sampling}))])
     batch = {"text": [TEXT, "Python is"], "sampling_params": sampling}
     yield native_usage(json.load(post(generate, batch)))
     stream = {"text": TEXT, "stream": True, "sampling_params": sampling}
     yield native_usage(events(post(generate, stream))[-1:])
+
+
+def vllm_requests(router, chat_body, asked):
+    """What a SGLang pair does not serve."""
+    chat, responses = router + "/v1/chat/completions", router + "/v1/responses"
+    yield openai_usage(json.load(post(chat, {**chat_body, "n": 2, "max_tokens": 4})))
+    continuous = {"stream": True, "stream_options": {"include_usage": True, "continuous_usage_stats": True}}
+    yield openai_usage(events(post(chat, {**chat_body, "n": 2, "max_tokens": 4, **continuous}))[-1])
+    body = {"model": MODEL, "input": TEXT, "max_output_tokens": 5, "temperature": 0}
+    yield responses_usage(json.load(post(responses, body)))
+    stream = post(responses, {**body, "stream": True}).read().decode().splitlines()
+    last = [json.loads(line[6:]) for line in stream if line.startswith("data: {")][-1]
+    yield responses_usage(last["response"])
 
 
 def unasked_stream(router):
@@ -113,9 +137,15 @@ class Counts:
             "completion": sums(self.page, "plimsoll_completion_tokens_total"),
             "cached": sums(self.page, "plimsoll_cached_prompt_tokens_total"),
             "at least": sums(self.page, "plimsoll_partial_completion_tokens_total"),
-            "engine prompt": sums(self.decode, "sglang:prompt_tokens_total"),
-            "engine completion": sums(self.decode, "sglang:generation_tokens_total"),
+            "engine prompt": self.engine("prompt_tokens_total"),
+            "engine completion": self.engine("generation_tokens_total"),
         }
+
+    def engine(self, name):
+        return sum(sums(self.decode, prefix + name) for prefix in ("sglang:", "vllm:"))
+
+    def is_vllm(self):
+        return "vllm:" in urllib.request.urlopen(self.decode, timeout=10).read().decode()
 
     def since(self):
         return {name: int(value - self.start[name]) for name, value in self.read().items()}
@@ -130,9 +160,25 @@ class Counts:
             time.sleep(0.2)
 
 
-def main(router, page, decode, rounds):
+def log_agrees(path, seen, requests):
+    """One line a request, and the sums of the page."""
+    with open(path) as log:
+        lines = [json.loads(line) for line in log]
+    exact = [line["usage"] for line in lines if line["completeness"] == "exact"]
+    said = {name: sum(usage[name] or 0 for usage in exact) for name in ("prompt", "completion", "cached")}
+    bound = sum(line["lower_bound"]["completion"] or 0 for line in lines)
+    print(f"usage log   {len(lines)} lines for {requests}; {said}, at least {bound}")
+    return (
+        len({line["id"] for line in lines}) == len(lines) == requests
+        and all(said[name] == seen[name] for name in said)
+        and bound == seen["at least"]
+    )
+
+
+def main(router, page, decode, rounds, log=None):
     counts = Counts(page, decode)
-    replies = [usage for _ in range(rounds) for usage in requests(router)]
+    is_vllm = counts.is_vllm()
+    replies = [usage for _ in range(rounds) for usage in requests(router, is_vllm)]
     unasked = sum(unasked_stream(router) for _ in range(rounds))
     finished = len(replies) + rounds
     counts.wait("complete", finished)
@@ -159,11 +205,13 @@ def main(router, page, decode, rounds):
         and all(after[name] == seen[name] for name in ("prompt", "completion", "cached"))
         and 0 < after["at least"] <= wrote
     )
+    same = same and (log is None or log_agrees(log, after, finished + rounds))
     print("equal" if same else "NOT EQUAL")
     return 0 if same else 1
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (4, 5):
+    if not 4 <= len(sys.argv) <= 6:
         sys.exit(__doc__)
-    sys.exit(main(*sys.argv[1:4], int(sys.argv[4]) if len(sys.argv) == 5 else 2))
+    rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 2
+    sys.exit(main(*sys.argv[1:4], rounds, *sys.argv[5:]))
