@@ -91,12 +91,19 @@ def requests(router, is_vllm):
     yield native_usage(events(post(generate, stream))[-1:])
 
 
+def of_two(usage):
+    """vLLM's own counter has the prompt of each sample, its usage that of the request."""
+    return (*usage, usage[0])
+
+
 def vllm_requests(router, chat_body, asked):
     """What a SGLang pair does not serve."""
     chat, responses = router + "/v1/chat/completions", router + "/v1/responses"
-    yield openai_usage(json.load(post(chat, {**chat_body, "n": 2, "max_tokens": 4})))
-    continuous = {"stream": True, "stream_options": {"include_usage": True, "continuous_usage_stats": True}}
-    yield openai_usage(events(post(chat, {**chat_body, "n": 2, "max_tokens": 4, **continuous}))[-1])
+    two = {**chat_body, "temperature": 1, "n": 2, "max_tokens": 4}
+    yield of_two(openai_usage(json.load(post(chat, two))))
+    continuous = {"include_usage": True, "continuous_usage_stats": True}
+    continuous = {"stream": True, "stream_options": continuous}
+    yield of_two(openai_usage(events(post(chat, {**two, **continuous}))[-1]))
     body = {"model": MODEL, "input": TEXT, "max_output_tokens": 5, "temperature": 0}
     yield responses_usage(json.load(post(responses, body)))
     stream = post(responses, {**body, "stream": True}).read().decode().splitlines()
@@ -184,24 +191,25 @@ def main(router, page, decode, rounds, log=None):
     counts.wait("complete", finished)
     seen = counts.since()
     said = [sum(usage[index] for usage in replies) for index in (0, 1)]
+    repeated = sum(usage[3] for usage in replies if len(usage) > 3)
     silent = seen["prompt"] - said[0]
     print(f"complete    {finished} sent; page {seen['complete']}")
     print(f"prompt      replies {said[0]} + silent {silent}; page {seen['prompt']}; "
-          f"decode engine {seen['engine prompt']}")
+          f"engine {seen['engine prompt'] - repeated} (and {repeated} of second samples)")
     print(f"completion  replies {said[1]} + silent {unasked}; page {seen['completion']}; "
-          f"decode engine {seen['engine completion']}")
-    print(f"cached      page {seen['cached']}, as prefill says")
+          f"engine {seen['engine completion']}")
+    print(f"cached      page {seen['cached']}, as the engines say")
     for _ in range(rounds):
         leave(router)
     counts.wait("left", rounds)
     after = counts.since()
     wrote = after["engine completion"] - seen["engine completion"]
     print(f"left        {rounds} clients; page {after['left']}, at least {after['at least']} tokens; "
-          f"decode engine wrote {wrote} for them")
+          f"engine wrote {wrote} for them")
     same = (
         (seen["complete"], after["left"]) == (finished, rounds)
         and seen["completion"] == said[1] + unasked == seen["engine completion"]
-        and seen["prompt"] == seen["engine prompt"]
+        and seen["prompt"] == seen["engine prompt"] - repeated
         and all(after[name] == seen[name] for name in ("prompt", "completion", "cached"))
         and 0 < after["at least"] <= wrote
     )

@@ -37,7 +37,7 @@ const QUEUE: usize = 8192;
 /// key, nor anything made from one.
 ///
 /// A request never waits for its line: a thread of its own writes them, and what comes while the
-/// queue is full, or cannot be written, is [counted](Self::dropped) instead.
+/// queue is full, or cannot be written, is [counted](UsageLogSink::dropped) instead.
 ///
 /// ```no_run
 /// use plimsoll::{MeterLayer, UsageLog};

@@ -4,7 +4,7 @@
 //! [`StreamReader`], a JSON answer once it is there whole, by [`read_answer`]. None of them fails:
 //! what cannot be read is said to be unknown.
 //!
-//! A module for each format: [`chat`] (and completions), [`generate`], [`responses`], [`messages`].
+//! Each format has a module of its own: chat and completions, `/generate`, Responses, Messages.
 
 mod answer;
 mod chat;
