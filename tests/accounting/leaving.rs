@@ -76,3 +76,22 @@ async fn cancelled_is_the_default() {
     })
     .await;
 }
+
+/// A drain is a running request: it has the grace period.
+#[tokio::test]
+async fn a_drain_ends_before_the_process_does() {
+    bounded(async {
+        let log = Log::new();
+        let flags = format!("{DRAIN} {}", log.flag());
+        let (mut router, _prefill, decode) = sim_pair(slow(), &flags).await;
+        let body = chat(",\"max_tokens\":60,\"stream\":true");
+        let mut client = router.post(CHAT, body).open().await;
+        client.until("\"content\":\"").await;
+        drop(client);
+        router.signal("TERM").await;
+        assert_eq!(router.ended().await.code(), Some(0));
+        let counted: Vec<_> = log.lines().iter().map(exact).collect();
+        assert_eq!(counted, [Some((decode.totals().prompt_tokens, 60))]);
+    })
+    .await;
+}

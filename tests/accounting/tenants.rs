@@ -24,6 +24,8 @@ async fn tokens_are_charged_and_no_key_is_told() {
             if let Some(team) = team {
                 call = call.header("x-team", team);
             }
+            // Nor is a key the request's id.
+            let call = call.header("x-request-id", KEY);
             call.header("authorization", &format!("Bearer {KEY}")).send().await;
         }
         let page = router.settled(6).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::{
-    Extensions, HeaderMap, HeaderName,
+    Extensions, HeaderMap, HeaderName, HeaderValue,
     header::{AUTHORIZATION, COOKIE},
 };
 
@@ -58,11 +58,18 @@ fn is_credential(headers: &HeaderMap, tenant: &str) -> bool {
     {
         return true;
     }
-    let api_key = HeaderName::from_static("x-api-key");
-    let own = [AUTHORIZATION, COOKIE, api_key];
-    own.iter().flat_map(|name| headers.get_all(name)).any(|value| {
-        let mut words = value.as_bytes().split(|byte| b" ;=,".contains(byte));
-        words.any(|word| word == tenant.as_bytes())
+    let own = [AUTHORIZATION, COOKIE, HeaderName::from_static("x-api-key")];
+    own.iter().flat_map(|name| headers.get_all(name)).any(|value| names_key(value, tenant))
+}
+
+/// Whether a name is, or holds, what stands in a header that carries keys.
+pub(crate) fn names_key(header: &HeaderValue, name: &str) -> bool {
+    let header = String::from_utf8_lossy(header.as_bytes());
+    header.split([' ', ';', ',']).filter(|word| !word.is_empty()).any(|word| {
+        let value = word.split_once('=').map_or("", |(_, value)| value);
+        // Short words may stand in a name by chance.
+        let held = |key: &str| key == name || (key.len() >= 8 && name.contains(key));
+        held(word) || (!value.is_empty() && held(value))
     })
 }
 
@@ -92,6 +99,8 @@ mod tests {
             (&[("x-tenant", "k1"), ("x-api-key", "k1")], None),
             (&[("x-tenant", "k1"), ("cookie", "a=b; session=k1")], None),
             (&[("x-tenant", "Bearer k1")], None),
+            (&[("x-tenant", "dTpTRUs="), ("authorization", "Basic dTpTRUs=")], None),
+            (&[("x-tenant", "team sk-long-key"), ("authorization", "Bearer sk-long-key")], None),
         ] {
             assert_eq!(tenant(pairs).as_deref(), want, "{pairs:?}");
         }

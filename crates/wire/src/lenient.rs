@@ -126,6 +126,30 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Lenient<T> {
     }
 }
 
+/// Reads an object. (A derived type would take a list for one, by position.)
+pub(crate) fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Lenient<Option<T>>, D::Error> {
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    let read = !raw.get().starts_with('[');
+    Ok(Lenient(read.then(|| serde_json::from_str(raw.get()).ok()).flatten()))
+}
+
+/// Reads a list of objects.
+pub(crate) fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Lenient<Vec<T>>, D::Error> {
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    let inside = raw.get().strip_prefix('[').map(str::trim_ascii_start);
+    let read = inside.is_some_and(|inside| inside.starts_with(['{', ']']));
+    Ok(Lenient(read.then(|| serde_json::from_str(raw.get()).ok()).flatten()))
+}
+
+/// Whether the data is an object, by its first character.
+pub(crate) fn is_object(data: &[u8]) -> bool {
+    data.trim_ascii_start().starts_with(b"{")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Count, Lenient};

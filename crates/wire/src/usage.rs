@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::lenient::{Count, Lenient};
+use crate::lenient::{self, Count, Lenient};
 
 /// The token counts of one request. `None` is *not known*, which is not 0.
 ///
@@ -57,13 +57,17 @@ struct Members {
     prompt_tokens: Count,
     completion_tokens: Count,
     total_tokens: Count,
+    #[serde(deserialize_with = "lenient::object")]
     prompt_tokens_details: Lenient<Option<InputDetails>>,
+    #[serde(deserialize_with = "lenient::object")]
     completion_tokens_details: Lenient<Option<OutputDetails>>,
     /// SGLang's, beside the details.
     reasoning_tokens: Count,
     input_tokens: Count,
     output_tokens: Count,
+    #[serde(deserialize_with = "lenient::object")]
     input_tokens_details: Lenient<Option<InputDetails>>,
+    #[serde(deserialize_with = "lenient::object")]
     output_tokens_details: Lenient<Option<OutputDetails>>,
     cache_read_input_tokens: Count,
     cache_creation_input_tokens: Count,
@@ -143,7 +147,7 @@ impl UsageField {
 
 impl<'de> Deserialize<'de> for UsageField {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Lenient(members) = Lenient::<Option<Members>>::deserialize(deserializer)?;
+        let Lenient(members) = lenient::object::<D, Members>(deserializer)?;
         Ok(match members {
             None => Self::Malformed,
             Some(None) => Self::Absent,
@@ -287,6 +291,12 @@ mod tests {
             ("{}", None, true),
             (r#"{"total_tokens":9}"#, None, true),
             (r#""n/a""#, None, true),
+            ("[3,4]", None, true),
+            (
+                r#"{"prompt_tokens":24,"completion_tokens":5,"prompt_tokens_details":[7]}"#,
+                Some(given(24, 5)),
+                false,
+            ),
             (r#"{"prompt_tokens":-1,"completion_tokens":-1}"#, None, true),
         ] {
             let field: UsageField = serde_json::from_str(text).unwrap();

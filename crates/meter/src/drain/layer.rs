@@ -15,8 +15,15 @@ impl DrainLayer {
     /// A layer that reads on for at most `max_time` after a client has left, and for at most
     /// `max_requests` at a time.
     pub fn new(max_time: Duration, max_requests: usize) -> Self {
-        let places = Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)));
-        Self(Limits { max_time, places })
+        let max_requests = u32::try_from(max_requests).unwrap_or(u32::MAX);
+        let places = Arc::new(Semaphore::new(max_requests as usize));
+        Self(Limits { max_time, max_requests, places })
+    }
+
+    /// Waits until nothing is drained any more. What begins meanwhile may be cut.
+    pub async fn settled(&self) {
+        // Never closed: it cannot fail.
+        let _ = self.0.places.acquire_many(self.0.max_requests).await;
     }
 
     /// A layer that drains nothing.

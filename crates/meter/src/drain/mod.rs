@@ -35,6 +35,7 @@ pub use self::{body::DrainedBody, future::DrainFuture, layer::DrainLayer, servic
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     max_time: Duration,
+    max_requests: u32,
     places: Arc<Semaphore>,
 }
 

@@ -7,13 +7,16 @@ mod reader;
 use std::{sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, response};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header::AUTHORIZATION,
+    response,
+};
 use plimsoll_wire::{Endpoint, PeekSlot, Upstream};
 use tokio::time::Instant;
 
 use self::reader::Reader;
 pub(crate) use self::reader::is_event_stream;
-use crate::{Record, Timing, amend::Withheld, layer::Options};
+use crate::{Record, Timing, amend::Withheld, layer::Options, tenant::names_key};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -33,6 +36,8 @@ pub(crate) struct Exchange {
     request: PeekSlot,
     tenant: Option<Arc<str>>,
     id: Option<HeaderValue>,
+    /// An id that repeats it is none.
+    authorization: Option<HeaderValue>,
     /// The answer to `HEAD` has no body, whatever its head says.
     is_head: bool,
     started: Instant,
@@ -54,6 +59,7 @@ impl Exchange {
             endpoint,
             tenant: tenant.and_then(|tenant| tenant(request.headers(), request.extensions())),
             id: request.headers().get(REQUEST_ID).cloned(),
+            authorization: request.headers().get(AUTHORIZATION).cloned(),
             is_head: request.method() == Method::HEAD,
             // Whoever below reads the request leaves here what it says.
             request: request.extensions_mut().get_or_insert_default::<PeekSlot>().clone(),
@@ -107,6 +113,14 @@ impl Exchange {
         self.status.is_none() || self.reader.is_worth_reading_on()
     }
 
+    /// That of the router below, else of the headers.
+    fn id(&self) -> Option<Arc<str>> {
+        let own = || self.id.as_ref().map(|id| String::from_utf8_lossy(id.as_bytes()).into());
+        let id: Arc<str> = self.request.id().cloned().or_else(own)?;
+        let is_key = self.authorization.as_ref().is_some_and(|key| names_key(key, &id));
+        (!is_key).then_some(id)
+    }
+
     pub(crate) fn finish(mut self, ending: Ending) -> Record {
         let mut reply = self.reader.finish(ending);
         if let Some(withheld) = &self.withheld {
@@ -121,14 +135,11 @@ impl Exchange {
             peek.and_then(|peek| peek.model.as_deref()).map(Arc::from);
         let answered_model: Option<Arc<str>> = reply.model.map(Arc::from);
         let served = self.request.served_model();
+        let id = self.id();
         let Reader { chunks, first_token, last_token, gaps, .. } = self.reader;
         Record {
             endpoint: self.endpoint,
-            id: self
-                .request
-                .id()
-                .cloned()
-                .or_else(|| self.id.map(|id| String::from_utf8_lossy(id.as_bytes()).into())),
+            id,
             tenant: self.tenant,
             model: served.or(answered_model.as_ref()).or(asked_model.as_ref()).cloned(),
             model_is_served: served.is_some(),

@@ -19,6 +19,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
+use plimsoll::DrainLayer;
 use plimsoll_router::PeerAddr;
 use tokio::{
     sync::{mpsc, watch},
@@ -50,6 +51,7 @@ pub(super) struct Connections<S> {
     service: S,
     builder: auto::Builder<TokioExecutor>,
     graceful: GracefulShutdown,
+    drain: DrainLayer,
     open: Arc<AtomicUsize>,
 }
 
@@ -84,11 +86,11 @@ where
 // === impl Connections ===
 
 impl<S: Serve> Connections<S> {
-    pub(super) fn new(service: S, open: Arc<AtomicUsize>) -> Self {
+    pub(super) fn new(service: S, drain: DrainLayer, open: Arc<AtomicUsize>) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
         builder.http2().timer(TokioTimer::new());
-        Self { service, builder, graceful: GracefulShutdown::new(), open }
+        Self { service, builder, graceful: GracefulShutdown::new(), drain, open }
     }
 
     /// Serves until there is a deadline, then until no request runs or the deadline has passed.
@@ -106,7 +108,10 @@ impl<S: Serve> Connections<S> {
             }
         }
         tokio::select! {
-            () = self.graceful.shutdown() => {}
+            () = async {
+                self.graceful.shutdown().await;
+                self.drain.settled().await;
+            } => {}
             () = passed(deadline) => {
                 tracing::warn!("requests were cut off: they ran on after the grace period");
             }

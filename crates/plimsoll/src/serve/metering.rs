@@ -51,11 +51,21 @@ impl Metering {
         let mut meter = MeterLayer::new((exporter.sink(), log.map(UsageLog::sink)));
         // A header that carries keys was turned away with the flags.
         if let Some(Ok(tenant)) = settings.tenant_header.clone().map(tenant_header) {
-            meter = meter.tenant(tenant);
+            let keys = [settings.api_key.clone(), settings.worker_api_key.clone()];
+            meter = meter.tenant(move |headers, extensions| {
+                let is_key =
+                    |name: &str| keys.iter().flatten().any(|key| name.contains(key.expose()));
+                tenant(headers, extensions).filter(|name| !is_key(name))
+            });
         }
         let amend = AmendLayer::new(settings.max_payload_size as u64)
             .enabled(settings.stream_usage == StreamUsage::Inject);
         Self { drain, meter, amend }
+    }
+
+    /// What reads on for clients that left.
+    pub(super) fn drain(&self) -> DrainLayer {
+        self.drain.clone()
     }
 
     /// A router that is accounted for.

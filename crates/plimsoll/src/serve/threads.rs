@@ -57,8 +57,8 @@ impl Threads {
         let (deadline, watched) = watch::channel(None);
         let threads = (0..count).map(|index| {
             let service = metering.over(Router::new(cluster.clone()));
-            let watched = watched.clone();
-            Thread::start(index, move |open| Connections::new(service, open), watched)
+            let (drain, watched) = (metering.drain(), watched.clone());
+            Thread::start(index, move |open| Connections::new(service, drain, open), watched)
         });
         Ok(Self { threads: threads.collect::<io::Result<_>>()?, deadline })
     }

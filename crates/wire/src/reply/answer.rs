@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{Asked, generate};
 use crate::{
     Endpoint, Usage,
-    lenient::Lenient,
+    lenient::{self, Lenient},
     usage::{Stated, UsageField},
 };
 
@@ -37,13 +37,13 @@ struct Members<'a> {
     #[serde(borrow, default)]
     object: Option<&'a RawValue>,
     /// Of chat and completions.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::objects")]
     choices: Lenient<Vec<Choice>>,
     /// Of a response.
     #[serde(default)]
     status: Lenient<Option<String>>,
     /// Of a response, why it is `incomplete`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::object")]
     incomplete_details: Lenient<Option<Incomplete>>,
     /// Of a message.
     #[serde(default)]
@@ -67,8 +67,9 @@ pub fn read_answer(endpoint: Endpoint, asked: Asked, body: &[u8]) -> Answer {
     if endpoint == Endpoint::Generate {
         return generate::read_answer(asked, body);
     }
-    let members = serde_json::from_slice::<Members<'_>>(body);
-    members.map_or_else(|_| Answer::unread(body), |members| members.read(endpoint))
+    let members = lenient::is_object(body).then(|| serde_json::from_slice::<Members<'_>>(body));
+    let Some(Ok(members)) = members else { return Answer::unread(body) };
+    members.read(endpoint)
 }
 
 // === impl Answer ===
@@ -77,8 +78,8 @@ impl Answer {
     /// An answer without members. A list, as SGLang's `/v1/rerank` sends it, states nothing but is
     /// no fault.
     pub(super) fn unread(body: &[u8]) -> Self {
-        let malformed = serde_json::from_slice::<IgnoredAny>(body).is_err();
-        Self { malformed, ..Self::default() }
+        let is_list = serde_json::from_slice::<Vec<IgnoredAny>>(body).is_ok();
+        Self { malformed: !is_list, ..Self::default() }
     }
 }
 
@@ -220,6 +221,7 @@ mod tests {
             (r#"{"usage":"n/a"}"#, None),
             (r#"{"usage":{"total_tokens":9}}"#, None),
             ("<html>", None),
+            (r#"{"usage":[3,4]}"#, None),
             (
                 r#"{"usage":{"prompt_tokens":4,"completion_tokens":2,"total_tokens":7}}"#,
                 Some(usage(4, 2)),

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::{Answer, Asked, EventFacts, choices::Choices};
 use crate::{
     Usage,
-    lenient::{Count, Lenient},
+    lenient::{self, Count, Lenient},
 };
 
 /// What a stream of events has stated so far: the samples of a batch take turns, told apart by
@@ -34,7 +34,7 @@ struct Native<'a> {
     index: Option<u64>,
     #[serde(borrow, default)]
     text: Option<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::object")]
     meta_info: Lenient<Option<MetaInfo>>,
     #[serde(default)]
     error: Option<IgnoredAny>,
@@ -48,6 +48,7 @@ struct MetaInfo {
     completion_tokens: Count,
     cached_tokens: Count,
     reasoning_tokens: Count,
+    #[serde(deserialize_with = "lenient::object")]
     finish_reason: Lenient<Option<FinishReason>>,
 }
 
@@ -59,8 +60,11 @@ struct FinishReason {
 
 /// Reads a JSON answer: one sample, or a list of them.
 pub(super) fn read_answer(asked: Asked, body: &[u8]) -> Answer {
-    let is_list = body.trim_ascii_start().starts_with(b"[");
-    let natives = if is_list {
+    let list = body.trim_ascii_start().strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    if list.is_some_and(|inside| inside.starts_with(b"[")) {
+        return Answer { malformed: true, ..Answer::default() };
+    }
+    let natives = if list.is_some() {
         serde_json::from_slice::<Vec<Native<'_>>>(body)
     } else {
         serde_json::from_slice(body).map(|one| vec![one])
@@ -89,8 +93,8 @@ impl GenerateTally {
         if let Some(done) = EventFacts::done(data) {
             return done;
         }
-        let native = serde_json::from_slice::<Native<'_>>(data);
-        native.map_or(EventFacts::MALFORMED, |native| {
+        let native = lenient::is_object(data).then(|| serde_json::from_slice::<Native<'_>>(data));
+        native.and_then(Result::ok).map_or(EventFacts::MALFORMED, |native| {
             self.take(native.index.unwrap_or_default(), native)
         })
     }

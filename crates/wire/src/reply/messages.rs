@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{EventFacts, facts::has_text};
 use crate::{
     Usage,
-    lenient::Lenient,
+    lenient::{self, Lenient},
     usage::{Stated, UsageField},
 };
 
@@ -19,13 +19,15 @@ pub(super) struct MessagesTally {
     model: Option<String>,
     stated: Option<Stated>,
     stop_reason: Option<String>,
+    /// Text came after the last count of what was written.
+    stale: bool,
 }
 
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, rename = "type", default)]
     kind: Cow<'a, str>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::object")]
     message: Lenient<Option<Message>>,
     #[serde(borrow, default)]
     delta: Option<&'a RawValue>,
@@ -70,10 +72,9 @@ impl MessagesTally {
             // Some gateways add it behind the event that is the end.
             return EventFacts::default();
         }
-        let Ok(event) = serde_json::from_slice::<Event<'_>>(data) else {
-            return EventFacts::MALFORMED;
-        };
-        let piece = event.delta.or(event.content_block);
+        let event = lenient::is_object(data).then(|| serde_json::from_slice::<Event<'_>>(data));
+        let Some(Ok(event)) = event else { return EventFacts::MALFORMED };
+        let piece = event.delta.or(event.content_block).filter(|raw| raw.get().starts_with('{'));
         let piece = piece.and_then(|raw| serde_json::from_str::<Piece<'_>>(raw.get()).ok());
         let text =
             event.kind.starts_with("content_block") && piece.as_ref().is_some_and(Piece::has_text);
@@ -89,7 +90,9 @@ impl MessagesTally {
         let usage = message.as_ref().map_or(event.usage, |message| message.usage);
         self.model = self.model.take().or(message.and_then(|message| message.model.0.flatten()));
         (facts.usage, facts.malformed) = usage.read(Stated::messages);
+        self.stale |= text;
         if let Some(stated) = usage.given() {
+            self.stale &= stated.output.is_none();
             self.stated = Some(self.stated.unwrap_or_default().updated(stated));
         }
         facts
@@ -99,9 +102,14 @@ impl MessagesTally {
         self.stated?.messages()
     }
 
+    /// No text came after the counts, so they are those of all that was written so far.
+    pub(super) fn is_current(&self) -> bool {
+        !self.stale
+    }
+
     /// The counts came with the reason why the message ended.
     pub(super) fn is_final(&self) -> bool {
-        self.stated.is_some() && self.stop_reason.is_some()
+        self.stop_reason.is_some() && self.is_current()
     }
 
     pub(super) fn model(&self) -> Option<&str> {
@@ -154,6 +162,21 @@ mod tests {
         let (_, tally) = read(&[start, end]);
         let want = Usage { prompt: Some(4522), completion: Some(5), ..Usage::default() };
         assert_eq!(tally.usage(), Some(want));
+    }
+
+    #[test]
+    fn what_was_stated_before_the_text_is_not_the_count_of_it() {
+        let text = r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}"#;
+        for end in [
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":null}}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":5}}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":-7}}"#,
+        ] {
+            let (_, tally) = read(&[START, text, end]);
+            assert!(!tally.is_final() && !tally.is_current(), "{end}");
+        }
+        assert!(read(&[START, text, END]).1.is_final());
     }
 
     #[test]

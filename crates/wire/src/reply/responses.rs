@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{EventFacts, answer::Incomplete, facts::has_text};
 use crate::{
     Usage,
-    lenient::Lenient,
+    lenient::{self, Lenient},
     usage::{Stated, UsageField},
 };
 
@@ -17,6 +17,8 @@ use crate::{
 pub(super) struct ResponsesTally {
     model: Option<String>,
     usage: Option<Usage>,
+    /// They came with the event that ends the stream.
+    is_final: bool,
     finish_reason: Option<String>,
 }
 
@@ -31,7 +33,7 @@ struct Event<'a> {
     logprobs: Lenient<Option<Vec<IgnoredAny>>>,
     #[serde(borrow, default)]
     item: Option<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::object")]
     response: Lenient<Option<Response>>,
     #[serde(default)]
     error: Option<IgnoredAny>,
@@ -46,7 +48,7 @@ struct Response {
     usage: UsageField,
     #[serde(default)]
     status: Lenient<Option<String>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::object")]
     incomplete_details: Lenient<Option<Incomplete>>,
 }
 
@@ -65,9 +67,8 @@ impl ResponsesTally {
             // Some gateways add it behind the event that is the end.
             return EventFacts::default();
         }
-        let Ok(event) = serde_json::from_slice::<Event<'_>>(data) else {
-            return EventFacts::MALFORMED;
-        };
+        let event = lenient::is_object(data).then(|| serde_json::from_slice::<Event<'_>>(data));
+        let Some(Ok(event)) = event else { return EventFacts::MALFORMED };
         let text = event.has_text();
         let listed = event.logprobs.0.iter().flatten().map(|list| list.len() as u64).next();
         let ending = event.kind.strip_prefix("response.");
@@ -82,6 +83,7 @@ impl ResponsesTally {
         if let Some(response) = event.response.0.flatten() {
             (facts.usage, facts.malformed) = response.usage.read(Stated::chat);
             self.usage = facts.usage.or(self.usage);
+            self.is_final = facts.terminal && facts.usage.is_some();
             self.finish_reason = response.finish_reason().filter(|_| facts.terminal);
             self.model = response.model.0.flatten().or(self.model.take());
         }
@@ -90,6 +92,10 @@ impl ResponsesTally {
 
     pub(super) fn usage(&self) -> Option<Usage> {
         self.usage
+    }
+
+    pub(super) fn is_final(&self) -> bool {
+        self.is_final
     }
 
     pub(super) fn model(&self) -> Option<&str> {
@@ -109,6 +115,7 @@ impl Event<'_> {
             return self.delta.is_some_and(has_text);
         }
         let item = self.item.filter(|_| self.kind == "response.output_item.added");
+        let item = item.filter(|raw| raw.get().starts_with('{'));
         let item = item.and_then(|raw| serde_json::from_str::<Item>(raw.get()).ok());
         item.and_then(|item| item.name.0.flatten()).is_some_and(|name| !name.is_empty())
     }
@@ -190,6 +197,15 @@ mod tests {
         ] {
             assert_eq!(ResponsesTally::default().read(event.as_bytes()), want, "{event}");
         }
+    }
+
+    #[test]
+    fn only_the_end_states_final_counts() {
+        let mut tally = ResponsesTally::default();
+        tally.read(br#"{"type":"response.created","response":{"usage":{"input_tokens":5,"output_tokens":1}}}"#);
+        tally.read(br#"{"type":"response.completed","response":{"usage":null}}"#);
+        assert!(!tally.is_final());
+        assert!(ended("completed", "").1.is_final());
     }
 
     #[test]

@@ -83,8 +83,10 @@ impl StreamReader {
         match &self.tally {
             Tally::Chat(chat) => chat.is_final() || (self.terminal && chat.is_current()),
             Tally::Generate(generate) => generate.is_final() || self.terminal,
-            Tally::Responses(_) => self.terminal,
-            Tally::Messages(messages) => messages.is_final() || self.terminal,
+            Tally::Responses(responses) => responses.is_final(),
+            Tally::Messages(messages) => {
+                messages.is_final() || (self.terminal && messages.is_current())
+            }
         }
     }
 

@@ -4,7 +4,10 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
 use super::names;
-use crate::{lenient::Lenient, usage::UsageField};
+use crate::{
+    lenient::{self, Lenient},
+    usage::UsageField,
+};
 
 /// The members of an event that are ever looked at.
 #[derive(Deserialize)]
@@ -18,7 +21,7 @@ pub(super) struct Event<'a> {
     /// `error` where the event is an error itself, as some versions of SGLang send it.
     #[serde(borrow, default)]
     object: Option<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::objects")]
     pub(super) choices: Lenient<Vec<Choice>>,
 }
 
@@ -32,7 +35,7 @@ pub(super) struct Choice {
     /// vLLM's, with `return_token_ids`.
     #[serde(default)]
     token_ids: Lenient<Option<Vec<IgnoredAny>>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::object")]
     logprobs: Lenient<Option<LogProbs>>,
 }
 
@@ -47,7 +50,11 @@ struct LogProbs {
 
 // === impl Event ===
 
-impl Event<'_> {
+impl<'a> Event<'a> {
+    pub(super) fn read(data: &'a [u8]) -> Option<Self> {
+        lenient::is_object(data).then(|| serde_json::from_slice(data).ok())?
+    }
+
     pub(super) fn is_error(&self) -> bool {
         let mut choices = self.choices.0.iter().flatten();
         self.error.is_some()

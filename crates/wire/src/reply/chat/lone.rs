@@ -20,7 +20,7 @@ impl LoneUsage {
             self.stale |= self.usage.is_some() && text::find(data).is_some();
             return false;
         }
-        let Ok(event) = serde_json::from_slice::<Event<'_>>(data) else { return false };
+        let Some(event) = Event::read(data) else { return false };
         if !event.choices.0.is_some_and(|choices| choices.is_empty()) {
             self.stale |= self.usage.is_some() && text::find(data).is_some();
             return false;
@@ -30,7 +30,7 @@ impl LoneUsage {
         self.malformed += u64::from(malformed || off);
         if let Some(usage) = usage {
             self.usage = Some(self.usage.unwrap_or_default().updated(usage));
-            self.stale = false;
+            self.stale &= usage.completion.is_none();
         }
         true
     }
@@ -42,7 +42,7 @@ impl LoneUsage {
 
     /// They are those that end a stream: no text came after them.
     pub fn is_final(&self) -> bool {
-        self.usage.is_some() && !self.stale
+        self.usage.is_some_and(|usage| usage.completion.is_some()) && !self.stale
     }
 
     /// Events whose counts could not be read.

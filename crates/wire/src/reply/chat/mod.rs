@@ -77,9 +77,9 @@ impl ChatTally {
             return TEXT;
         }
         self.begun = true;
-        match serde_json::from_slice::<Event<'_>>(data) {
-            Ok(event) => self.take(event, text.is_some()),
-            Err(_) => EventFacts {
+        match Event::read(data) {
+            Some(event) => self.take(event, text.is_some()),
+            None => EventFacts {
                 text: text.is_some(),
                 tokens: u64::from(text.is_some()),
                 ..EventFacts::MALFORMED
@@ -105,7 +105,7 @@ impl ChatTally {
 
     /// The counts are those that end a stream.
     pub(super) fn is_final(&self) -> bool {
-        self.whole.is_some() && !self.stale
+        self.whole.is_some_and(|whole| whole.completion.is_some()) && !self.stale
     }
 
     pub(super) fn model(&self) -> Option<&str> {
@@ -128,7 +128,7 @@ impl ChatTally {
         self.model = self.model.take().or(model);
         self.stale |= text;
         if let Some(usage) = usage {
-            self.stale = false;
+            self.stale &= usage.completion.is_none();
             match choices.first().map(|choice| choice.index) {
                 None => self.whole = Some(self.whole.unwrap_or_default().updated(usage)),
                 Some(index) => {
