@@ -145,9 +145,10 @@ pub(crate) fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     Ok(Lenient(read.then(|| serde_json::from_str(raw.get()).ok()).flatten()))
 }
 
-/// Whether the data is an object, by its first character.
-pub(crate) fn is_object(data: &[u8]) -> bool {
-    data.trim_ascii_start().starts_with(b"{")
+/// An object that is all of the data; `None` for anything else.
+pub(crate) fn whole_object<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Option<T> {
+    let is_object = data.trim_ascii_start().starts_with(b"{");
+    is_object.then(|| serde_json::from_slice(data).ok())?
 }
 
 #[cfg(test)]

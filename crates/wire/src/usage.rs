@@ -143,6 +143,12 @@ impl UsageField {
             Self::Absent => (None, false),
         }
     }
+
+    /// The same, where a total that is not the sum of its parts counts as unreadable too.
+    pub(crate) fn read_checked(self, meant: fn(Stated) -> Option<Usage>) -> (Option<Usage>, bool) {
+        let (usage, malformed) = self.read(meant);
+        (usage, malformed || self.given().is_some_and(Stated::is_off))
+    }
 }
 
 impl<'de> Deserialize<'de> for UsageField {
@@ -232,7 +238,7 @@ impl Stated {
     }
 
     /// A total that is not the sum of its parts.
-    pub(crate) fn is_off(self) -> bool {
+    fn is_off(self) -> bool {
         let sum = self.input.zip(self.output).map(|(input, output)| input.saturating_add(output));
         self.total.zip(sum).is_some_and(|(total, sum)| total != sum)
     }

@@ -3,7 +3,12 @@
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::{Asked, generate};
+use super::{
+    Asked,
+    facts::{is_failure, names_error},
+    generate,
+    responses::{self, Incomplete},
+};
 use crate::{
     Endpoint, Usage,
     lenient::{self, Lenient},
@@ -56,20 +61,13 @@ struct Choice {
     finish_reason: Lenient<Option<String>>,
 }
 
-/// Why a response is not complete.
-#[derive(Deserialize)]
-pub(super) struct Incomplete {
-    pub(super) reason: String,
-}
-
 /// Reads the JSON answer of `endpoint`, of which so much was asked.
 pub fn read_answer(endpoint: Endpoint, asked: Asked, body: &[u8]) -> Answer {
     if endpoint == Endpoint::Generate {
         return generate::read_answer(asked, body);
     }
-    let members = lenient::is_object(body).then(|| serde_json::from_slice::<Members<'_>>(body));
-    let Some(Ok(members)) = members else { return Answer::unread(body) };
-    members.read(endpoint)
+    let members = lenient::whole_object::<Members<'_>>(body);
+    members.map_or_else(|| Answer::unread(body), |members| members.read(endpoint))
 }
 
 // === impl Answer ===
@@ -87,40 +85,31 @@ impl Answer {
 
 impl Members<'_> {
     fn read(self, endpoint: Endpoint) -> Answer {
-        let (usage, malformed) = self.usage.read(match endpoint {
+        let (usage, malformed) = self.usage.read_checked(match endpoint {
             Endpoint::Messages => Stated::messages,
             _ if endpoint.is_pooling() => Stated::pooling,
             _ => Stated::chat,
         });
-        let off = self.usage.given().is_some_and(Stated::is_off);
-        let finish_reasons = self.finish_reasons(endpoint);
-        let ill = |reason: &String| matches!(reason.as_str(), "abort" | "error" | "failed");
+        let is_error = self.error.is_some() || self.object.is_some_and(names_error);
+        let finish_reasons: Vec<_> = match endpoint {
+            Endpoint::Responses => {
+                let reason = responses::finish_reason(self.status, self.incomplete_details);
+                reason.into_iter().collect()
+            }
+            Endpoint::Messages => self.stop_reason.0.flatten().into_iter().collect(),
+            _ => {
+                let choices = self.choices.0.into_iter().flatten();
+                choices.filter_map(|choice| choice.finish_reason.0.flatten()).collect()
+            }
+        };
+        let failed = |reason: &String| is_failure(reason) || reason == "failed";
         Answer {
             usage,
-            error: self.error.is_some()
-                || self.object.is_some_and(|object| object.get() == "\"error\"")
-                || finish_reasons.iter().any(ill),
-            malformed: malformed || off,
+            error: is_error || finish_reasons.iter().any(failed),
+            malformed,
             finish_reasons,
             model: self.model.0.flatten(),
         }
-    }
-
-    fn finish_reasons(&self, endpoint: Endpoint) -> Vec<String> {
-        let one = match endpoint {
-            Endpoint::Responses => {
-                let incomplete = self.incomplete_details.0.iter().flatten().next();
-                let reason = incomplete.map(|incomplete| &incomplete.reason);
-                reason.or(self.status.0.as_ref().and_then(Option::as_ref))
-            }
-            Endpoint::Messages => self.stop_reason.0.as_ref().and_then(Option::as_ref),
-            _ => {
-                let choices = self.choices.0.iter().flatten();
-                let reasons = choices.filter_map(|choice| choice.finish_reason.0.clone().flatten());
-                return reasons.collect();
-            }
-        };
-        one.cloned().into_iter().collect()
     }
 }
 

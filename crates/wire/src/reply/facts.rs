@@ -40,6 +40,16 @@ pub(super) fn has_text(raw: &RawValue) -> bool {
     raw.get().starts_with('"') && raw.get() != "\"\""
 }
 
+/// Whether an `object` says that what it names is an error itself, as some versions of SGLang send it.
+pub(super) fn names_error(object: &RawValue) -> bool {
+    object.get() == "\"error\""
+}
+
+/// Whether a choice that ended so was given up by the engine.
+pub(super) fn is_failure(finish_reason: &str) -> bool {
+    matches!(finish_reason, "abort" | "error")
+}
+
 // === impl EventFacts ===
 
 impl EventFacts {

@@ -93,8 +93,7 @@ impl GenerateTally {
         if let Some(done) = EventFacts::done(data) {
             return done;
         }
-        let native = lenient::is_object(data).then(|| serde_json::from_slice::<Native<'_>>(data));
-        native.and_then(Result::ok).map_or(EventFacts::MALFORMED, |native| {
+        lenient::whole_object::<Native<'_>>(data).map_or(EventFacts::MALFORMED, |native| {
             self.take(native.index.unwrap_or_default(), native)
         })
     }

@@ -72,10 +72,11 @@ impl MessagesTally {
             // Some gateways add it behind the event that is the end.
             return EventFacts::default();
         }
-        let event = lenient::is_object(data).then(|| serde_json::from_slice::<Event<'_>>(data));
-        let Some(Ok(event)) = event else { return EventFacts::MALFORMED };
-        let piece = event.delta.or(event.content_block).filter(|raw| raw.get().starts_with('{'));
-        let piece = piece.and_then(|raw| serde_json::from_str::<Piece<'_>>(raw.get()).ok());
+        let Some(event) = lenient::whole_object::<Event<'_>>(data) else {
+            return EventFacts::MALFORMED;
+        };
+        let piece = event.delta.or(event.content_block);
+        let piece = piece.and_then(|raw| lenient::whole_object::<Piece<'_>>(raw.get().as_bytes()));
         let text =
             event.kind.starts_with("content_block") && piece.as_ref().is_some_and(Piece::has_text);
         self.stop_reason = piece.and_then(|piece| piece.stop_reason).or(self.stop_reason.take());

@@ -81,10 +81,11 @@ impl ReplyReader {
         let mut reply = match &mut self.0 {
             Form::Stream(stream) => {
                 stream.finish(on_event);
+                let usage = stream.usage();
                 Reply {
                     model: stream.model().map(str::to_owned),
-                    usage: stream.usage(),
-                    is_final: stream.usage().is_some() && stream.is_final(),
+                    usage,
+                    is_final: usage.is_some() && stream.is_final(),
                     error: stream.has_error(),
                     malformed: stream.malformed(),
                     finish_reasons: stream.finish_reasons(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::{EventFacts, answer::Incomplete, facts::has_text};
+use super::{EventFacts, facts::has_text};
 use crate::{
     Usage,
     lenient::{self, Lenient},
@@ -52,6 +52,12 @@ struct Response {
     incomplete_details: Lenient<Option<Incomplete>>,
 }
 
+/// Why a response is not complete.
+#[derive(Deserialize)]
+pub(super) struct Incomplete {
+    reason: String,
+}
+
 /// An item that begins; a call of a tool begins by its name.
 #[derive(Deserialize)]
 struct Item {
@@ -67,8 +73,9 @@ impl ResponsesTally {
             // Some gateways add it behind the event that is the end.
             return EventFacts::default();
         }
-        let event = lenient::is_object(data).then(|| serde_json::from_slice::<Event<'_>>(data));
-        let Some(Ok(event)) = event else { return EventFacts::MALFORMED };
+        let Some(event) = lenient::whole_object::<Event<'_>>(data) else {
+            return EventFacts::MALFORMED;
+        };
         let text = event.has_text();
         let listed = event.logprobs.0.iter().flatten().map(|list| list.len() as u64).next();
         let ending = event.kind.strip_prefix("response.");
@@ -84,7 +91,8 @@ impl ResponsesTally {
             (facts.usage, facts.malformed) = response.usage.read(Stated::chat);
             self.usage = facts.usage.or(self.usage);
             self.is_final = facts.terminal && facts.usage.is_some();
-            self.finish_reason = response.finish_reason().filter(|_| facts.terminal);
+            let reason = finish_reason(response.status, response.incomplete_details);
+            self.finish_reason = reason.filter(|_| facts.terminal);
             self.model = response.model.0.flatten().or(self.model.take());
         }
         facts
@@ -115,21 +123,17 @@ impl Event<'_> {
             return self.delta.is_some_and(has_text);
         }
         let item = self.item.filter(|_| self.kind == "response.output_item.added");
-        let item = item.filter(|raw| raw.get().starts_with('{'));
-        let item = item.and_then(|raw| serde_json::from_str::<Item>(raw.get()).ok());
+        let item = item.and_then(|raw| lenient::whole_object::<Item>(raw.get().as_bytes()));
         item.and_then(|item| item.name.0.flatten()).is_some_and(|name| !name.is_empty())
     }
 }
 
-// === impl Response ===
-
-impl Response {
-    /// Why it is incomplete, else its status.
-    fn finish_reason(&self) -> Option<String> {
-        let incomplete = self.incomplete_details.0.iter().flatten().next();
-        let reason = incomplete.map(|incomplete| incomplete.reason.clone());
-        reason.or(self.status.0.clone().flatten())
-    }
+/// Why a response ended: why it is incomplete, else its status.
+pub(super) fn finish_reason(
+    status: Lenient<Option<String>>,
+    incomplete: Lenient<Option<Incomplete>>,
+) -> Option<String> {
+    incomplete.0.flatten().map(|incomplete| incomplete.reason).or(status.0.flatten())
 }
 
 #[cfg(test)]

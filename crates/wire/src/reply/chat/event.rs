@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use super::names;
 use crate::{
     lenient::{self, Lenient},
+    reply::facts::{is_failure, names_error},
     usage::UsageField,
 };
 
@@ -52,13 +53,13 @@ struct LogProbs {
 
 impl<'a> Event<'a> {
     pub(super) fn read(data: &'a [u8]) -> Option<Self> {
-        lenient::is_object(data).then(|| serde_json::from_slice(data).ok())?
+        lenient::whole_object(data)
     }
 
     pub(super) fn is_error(&self) -> bool {
         let mut choices = self.choices.0.iter().flatten();
         self.error.is_some()
-            || self.object.is_some_and(|object| object.get() == "\"error\"")
+            || self.object.is_some_and(names_error)
             || choices.any(Choice::is_aborted)
     }
 }
@@ -80,7 +81,7 @@ impl Choice {
     /// The engine gave it up.
     pub(super) fn is_aborted(&self) -> bool {
         let reason = self.finish_reason.0.as_ref().and_then(Option::as_deref);
-        matches!(reason, Some("abort" | "error"))
+        reason.is_some_and(is_failure)
     }
 }
 

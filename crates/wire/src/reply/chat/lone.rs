@@ -16,18 +16,17 @@ pub struct LoneUsage {
 impl LoneUsage {
     /// Looks at the next event of a stream: whether it is one of those. If so, its counts are noted.
     pub fn read(&mut self, data: &[u8]) -> bool {
-        if !names::values(&names::USAGE, data).any(|value| value.starts_with(b"{")) {
-            self.stale |= self.usage.is_some() && text::find(data).is_some();
-            return false;
-        }
-        let Some(event) = Event::read(data) else { return false };
-        if !event.choices.0.is_some_and(|choices| choices.is_empty()) {
-            self.stale |= self.usage.is_some() && text::find(data).is_some();
-            return false;
-        }
-        let (usage, malformed) = event.usage.read(Stated::chat);
-        let off = event.usage.given().is_some_and(Stated::is_off);
-        self.malformed += u64::from(malformed || off);
+        let has_counts = names::values(&names::USAGE, data).any(|value| value.starts_with(b"{"));
+        let field = match has_counts.then(|| Event::read(data)) {
+            Some(None) => return false,
+            Some(Some(event)) if event.choices.0.as_ref().is_some_and(Vec::is_empty) => event.usage,
+            _ => {
+                self.stale |= self.usage.is_some() && text::find(data).is_some();
+                return false;
+            }
+        };
+        let (usage, malformed) = field.read_checked(Stated::chat);
+        self.malformed += u64::from(malformed);
         if let Some(usage) = usage {
             self.usage = Some(self.usage.unwrap_or_default().updated(usage));
             self.stale &= usage.completion.is_none();

@@ -121,8 +121,7 @@ impl ChatTally {
     }
 
     fn take(&mut self, event: Event<'_>, text: bool) -> EventFacts {
-        let (usage, malformed) = event.usage.read(Stated::chat);
-        let off = event.usage.given().is_some_and(Stated::is_off);
+        let (usage, malformed) = event.usage.read_checked(Stated::chat);
         let (error, choices) = (event.is_error(), event.choices.0.unwrap_or_default());
         let model = event.model.0.flatten();
         self.model = self.model.take().or(model);
@@ -143,7 +142,7 @@ impl ChatTally {
             tokens += self.take_choice(choice, text);
         }
         let tokens = tokens.max(u64::from(text && !self.asked.echo));
-        EventFacts { terminal: false, error, text, tokens, usage, malformed: malformed || off }
+        EventFacts { terminal: false, error, text, tokens, usage, malformed }
     }
 
     /// Takes note of a choice's part of an event and gives how many tokens it lists.
