@@ -202,15 +202,14 @@ async fn of_requests_of_every_fate() {
             let (log, mut random) = (Log::new(), fastrand::Rng::with_seed(seed));
             let drain = if seed % 2 == 0 { "" } else { "--on-disconnect drain" };
             let flags = format!("{} {drain}", log.flag());
-            let (router, engine) = if seed < 12 {
+            // The prefill engine, where there is one, lives as long as the test.
+            let (router, engine, _prefill) = if seed < 12 {
                 let engine = sim(config()).await;
                 let line = format!("--worker-urls {} {flags}", engine.url());
-                (Plimsoll::start(&line).await, engine)
+                (Plimsoll::start(&line).await, engine, None)
             } else {
                 let (router, prefill, decode) = sim_pair(config(), &flags).await;
-                // It lives as long as the test.
-                std::mem::forget(prefill);
-                (router, decode)
+                (router, decode, Some(prefill))
             };
             faults(&engine);
             let told = traffic(&router, &mut random, true).await;

@@ -22,6 +22,8 @@
 //!
 //! [`Bytes`]: bytes::Bytes
 
+#[macro_use]
+mod accessors;
 pub mod amend;
 mod body;
 pub mod drain;

@@ -25,20 +25,7 @@ impl<Inner, S> Meter<Inner, S> {
         Self { inner, sink, options }
     }
 
-    /// The service below.
-    pub fn get_ref(&self) -> &Inner {
-        &self.inner
-    }
-
-    /// The service below, mutably.
-    pub fn get_mut(&mut self) -> &mut Inner {
-        &mut self.inner
-    }
-
-    /// The service below, the meter taken off.
-    pub fn into_inner(self) -> Inner {
-        self.inner
-    }
+    inner_accessors!();
 }
 
 impl<Inner, S, B, ResB> Service<Request<B>> for Meter<Inner, S>

@@ -23,20 +23,7 @@ impl<Inner> Amend<Inner> {
         Self { inner, max_body }
     }
 
-    /// The service below.
-    pub fn get_ref(&self) -> &Inner {
-        &self.inner
-    }
-
-    /// The service below, mutably.
-    pub fn get_mut(&mut self) -> &mut Inner {
-        &mut self.inner
-    }
-
-    /// The service below, this one taken off.
-    pub fn into_inner(self) -> Inner {
-        self.inner
-    }
+    inner_accessors!();
 }
 
 impl<Inner, B, ResB> Service<Request<B>> for Amend<Inner>

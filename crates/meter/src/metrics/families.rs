@@ -155,6 +155,10 @@ const fn counter(name: &'static str, help: &'static str) -> Family {
     Family { name, kind: Kind::Counter, help }
 }
 
-const fn histogram(name: &'static str, bounds: &'static [f64], help: &'static str) -> Family {
+pub(super) const fn histogram(
+    name: &'static str,
+    bounds: &'static [f64],
+    help: &'static str,
+) -> Family {
     Family { name, kind: Kind::Histogram(bounds), help }
 }

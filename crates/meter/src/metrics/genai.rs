@@ -7,7 +7,7 @@ use plimsoll_wire::Endpoint;
 
 use super::{
     cache::Cache,
-    families::{Family, Kind},
+    families::{Family, histogram},
     names::Names,
     registry::{Registry, SharedRecorder},
 };
@@ -212,10 +212,6 @@ fn operation(endpoint: Endpoint) -> &'static str {
         Endpoint::Completions | Endpoint::Generate => "text_completion",
         other => other.as_str(),
     }
-}
-
-const fn histogram(name: &'static str, bounds: &'static [f64], help: &'static str) -> Family {
-    Family { name, kind: Kind::Histogram(bounds), help }
 }
 
 impl fmt::Debug for GenAiSinkBuilder {

@@ -1,6 +1,6 @@
 //! The layers above the router, and the sinks of what they count.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use plimsoll::{
     AmendLayer, DrainLayer, Exporter, ExporterSink, MeterLayer, UsageLog, UsageLogSink,
@@ -10,7 +10,7 @@ use plimsoll_router::Router;
 use tokio::{task, time};
 use tower::ServiceBuilder;
 
-use super::connection::Serve;
+use super::{ServeError, connection::Serve};
 use crate::flags::{Settings, StreamUsage, UsageLogPlace};
 
 /// How long the usage log may take to be written to its end.
@@ -25,12 +25,13 @@ pub(super) struct Metering {
 }
 
 /// Opens the usage log, where one is wanted.
-pub(super) fn open(place: Option<&UsageLogPlace>) -> io::Result<Option<UsageLog>> {
-    match place {
-        None => Ok(None),
-        Some(UsageLogPlace::Stdout) => UsageLog::to_stdout().map(Some),
-        Some(UsageLogPlace::File(path)) => UsageLog::to_file(path).map(Some),
-    }
+pub(super) fn open(place: Option<&UsageLogPlace>) -> Result<Option<UsageLog>, ServeError> {
+    let Some(place) = place else { return Ok(None) };
+    let (log, path) = match place {
+        UsageLogPlace::Stdout => (UsageLog::to_stdout(), "standard output".to_owned()),
+        UsageLogPlace::File(path) => (UsageLog::to_file(path), path.display().to_string()),
+    };
+    log.map(Some).map_err(|source| ServeError::UsageLog { path, source })
 }
 
 /// Writes what is left of the usage log, off this thread: the disk may be slow.

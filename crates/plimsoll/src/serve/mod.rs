@@ -30,7 +30,7 @@ use self::{
     metering::Metering, page::Pages, readings::Readings, signals::HangUps, threads::Threads,
     worker_metrics::WorkerMetrics,
 };
-use crate::flags::{Listen, Secret, Settings, Topology, UsageLogPlace};
+use crate::flags::{Listen, Secret, Settings, Topology};
 
 /// How often piled-up histogram samples are taken in.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -91,7 +91,7 @@ impl Server {
         let cluster = Cluster::new(router_config(&settings, metrics_port));
         let key = settings.readings_authorization();
         let readings = Arc::new(Readings::new(cluster.clone(), &settings.readings, key));
-        let usage_log = usage_log(settings.usage_log.as_ref())?;
+        let usage_log = metering::open(settings.usage_log.as_ref())?;
         let exporter = exporter(&settings, &cluster, &readings, usage_log.as_ref());
         let metering = Metering::new(&settings, &exporter, usage_log.as_ref());
         let threads = Threads::start(&cluster, &metering)?;
@@ -164,16 +164,6 @@ async fn reopen(hang_ups: &mut HangUps, log: Option<&UsageLog>) {
             log.reopen();
         }
     }
-}
-
-fn usage_log(place: Option<&UsageLogPlace>) -> Result<Option<UsageLog>, ServeError> {
-    metering::open(place).map_err(|source| ServeError::UsageLog {
-        path: match place {
-            Some(UsageLogPlace::File(path)) => path.display().to_string(),
-            _ => "standard output".to_owned(),
-        },
-        source,
-    })
 }
 
 fn exporter(
