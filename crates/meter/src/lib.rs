@@ -39,7 +39,7 @@ mod service;
 mod sink;
 mod tenant;
 
-pub use plimsoll_wire::{Endpoint, Usage};
+pub use plimsoll_wire::{Endpoint, Role, Usage};
 
 pub use self::{
     amend::AmendLayer,
@@ -48,7 +48,7 @@ pub use self::{
     future::MeteredFuture,
     gaps::Gaps,
     layer::MeterLayer,
-    metrics::{GenAiSink, MetricsSink},
+    metrics::{GenAiSink, MetricsSink, SmgSink},
     peek::PeekLayer,
     record::{Completeness, Outcome, Record, Timing},
     service::Meter,

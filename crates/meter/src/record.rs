@@ -3,6 +3,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use http::Method;
 use plimsoll_wire::{Endpoint, Upstream, Usage};
 
 use crate::Gaps;
@@ -11,6 +12,8 @@ use crate::Gaps;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Record {
+    /// The request's method.
+    pub method: Method,
     /// The route.
     pub endpoint: Endpoint,
     /// The id it goes by: that of a router below, else the response's or the request's

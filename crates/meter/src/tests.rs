@@ -8,6 +8,7 @@ mod page;
 mod partial;
 mod plugin;
 mod shapes;
+mod smg;
 mod tenants;
 mod timing;
 

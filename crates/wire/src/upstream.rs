@@ -18,6 +18,8 @@ pub struct Upstream {
     pub decode: Option<Arc<str>>,
     /// How often a worker, or a pair of them, was asked.
     pub attempts: u32,
+    /// How long the router waited before each attempt after the first.
+    pub backoffs: Vec<Duration>,
     /// The router refused the request: overload, no eligible worker, not to be served here.
     pub refused: bool,
     /// The client left while it sent its request: the answer that carries this never went out.

@@ -38,8 +38,7 @@ pub(crate) struct Exchange {
     id: Option<HeaderValue>,
     /// An id that repeats it is none.
     authorization: Option<HeaderValue>,
-    /// The answer to `HEAD` has no body, whatever its head says.
-    is_head: bool,
+    method: Method,
     started: Instant,
     status: Option<StatusCode>,
     upstream: Upstream,
@@ -60,7 +59,7 @@ impl Exchange {
             tenant: tenant.and_then(|tenant| tenant(request.headers(), request.extensions())),
             id: request.headers().get(REQUEST_ID).cloned(),
             authorization: request.headers().get(AUTHORIZATION).cloned(),
-            is_head: request.method() == Method::HEAD,
+            method: request.method().clone(),
             // Whoever below reads the request leaves here what it says.
             request: request.extensions_mut().get_or_insert_default::<PeekSlot>().clone(),
             started: Instant::now(),
@@ -83,7 +82,8 @@ impl Exchange {
         self.status = Some(parts.status).filter(|_| !self.upstream.client_left);
         self.withheld = parts.extensions.get().cloned();
         self.id = parts.headers.get(REQUEST_ID).cloned().or(self.id.take());
-        let bodiless = self.is_head
+        // The answer to `HEAD` has no body, whatever its head says.
+        let bodiless = self.method == Method::HEAD
             || parts.status.is_informational()
             || matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         if !bodiless {
@@ -138,6 +138,7 @@ impl Exchange {
         let id = self.id();
         let Reader { chunks, first_token, last_token, gaps, .. } = self.reader;
         Record {
+            method: self.method,
             endpoint: self.endpoint,
             id,
             tenant: self.tenant,

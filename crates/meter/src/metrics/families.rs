@@ -31,7 +31,7 @@ const DURATION: &[f64] = &[
 ];
 
 /// First bytes and tokens: 1 ms to 2 min.
-const FIRST: &[f64] = &[
+pub(super) const FIRST: &[f64] = &[
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0,
     120.0,
 ];
@@ -151,7 +151,7 @@ pub const FAMILIES: [Family; 19] = [
     REQUEST_COMPLETION,
 ];
 
-const fn counter(name: &'static str, help: &'static str) -> Family {
+pub(super) const fn counter(name: &'static str, help: &'static str) -> Family {
     Family { name, kind: Kind::Counter, help }
 }
 

@@ -15,9 +15,11 @@ mod genai;
 mod names;
 mod registry;
 mod sink;
+mod smg;
 
 pub use self::{
     families::{FAMILIES, Family, Kind},
     genai::{GENAI_FAMILIES, GenAiSink, GenAiSinkBuilder},
     sink::{MetricsSink, MetricsSinkBuilder},
+    smg::{SMG_FAMILIES, SmgSink, SmgSinkBuilder},
 };

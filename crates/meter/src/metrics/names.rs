@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use crate::Record;
+
 /// Longer names are cut for the label: nobody is named so, and each is stored for good.
 const MAX_NAME: usize = 256;
 
@@ -34,6 +36,13 @@ impl Names {
         let name = if name.len() > MAX_NAME { &name[..end.unwrap_or_default()] } else { name };
         let known = self.admitted.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         known.unwrap_or_else(|| self.admit(name))
+    }
+
+    /// The label for a record's model. Those that a worker serves are few, and not counted against
+    /// the cap.
+    pub(super) fn of(&self, record: &Record) -> Arc<str> {
+        let served = record.model.as_ref().filter(|_| record.model_is_served);
+        served.cloned().unwrap_or_else(|| self.label(record.model.as_deref()))
     }
 
     fn admit(&self, name: &str) -> Arc<str> {

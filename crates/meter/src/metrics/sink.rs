@@ -86,12 +86,6 @@ impl MetricsSink {
         }
     }
 
-    /// Names that a worker serves are few, and not counted against the cap.
-    fn model_label(&self, record: &Record) -> Arc<str> {
-        let served = record.model.as_ref().filter(|_| record.model_is_served);
-        served.cloned().unwrap_or_else(|| self.models.label(record.model.as_deref()))
-    }
-
     /// Exact counts go to the tenant too, so that all tenants' together are the totals.
     fn charge(&self, record: &Record, model: &Arc<str>) {
         let exact = record.completeness == Completeness::Exact;
@@ -132,7 +126,7 @@ impl Sink for MetricsSink {
     }
 
     fn record(&self, record: &Record) {
-        let model = self.model_label(record);
+        let model = self.models.of(record);
         self.charge(record, &model);
         if let Some(duration) = record.prefill_duration {
             let prefill = self.prefills.get_or_insert(&model, || self.registry.prefill(&model));
