@@ -2,8 +2,8 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use plimsoll_meter::{
-    Endpoint, GenAiSink, MeterLayer, MetricsSink, PeekLayer, Record, Sink,
-    metrics::{FAMILIES, GENAI_FAMILIES, Kind},
+    Endpoint, GenAiSink, MeterLayer, MetricsSink, PeekLayer, Record, Role, Sink, SmgSink,
+    metrics::{FAMILIES, GENAI_FAMILIES, Kind, SMG_FAMILIES},
 };
 use tower_layer::Stack;
 
@@ -26,13 +26,17 @@ pub struct ExporterBuilder {
     max_models: usize,
     max_tenants: Option<usize>,
     genai: bool,
+    smg: bool,
+    policies: Option<Vec<(Role, &'static str)>>,
     buckets: HashMap<String, Vec<f64>>,
     sources: Vec<Arc<dyn PageSource>>,
 }
 
 /// Records to an [`Exporter`].
 #[derive(Clone, Debug)]
-pub struct ExporterSink(Arc<(MetricsSink, Option<GenAiSink>)>);
+pub struct ExporterSink(Arc<Sinks>);
+
+type Sinks = (MetricsSink, (Option<GenAiSink>, Option<SmgSink>));
 
 /// Something that writes metrics of its own at the end of the page: whatever follows the life of a
 /// worker, which a recorder could never forget.
@@ -99,6 +103,8 @@ impl ExporterBuilder {
             max_models: 100,
             max_tenants: None,
             genai: false,
+            smg: false,
+            policies: None,
             buckets: HashMap::new(),
             sources: Vec::new(),
         }
@@ -123,6 +129,19 @@ impl ExporterBuilder {
         Self { genai, ..self }
     }
 
+    /// Adds the families of [`SmgSink`].
+    #[must_use]
+    pub fn smg(self, smg: bool) -> Self {
+        Self { smg, ..self }
+    }
+
+    /// The roles that a request needs, and the policy by which a worker of each is chosen, for
+    /// [`smg`](Self::smg) (plain workers, `round_robin`).
+    #[must_use]
+    pub fn policies(self, policies: Vec<(Role, &'static str)>) -> Self {
+        Self { policies: Some(policies), ..self }
+    }
+
     /// The upper bounds of the buckets of one histogram, by its name without `plimsoll_`
     /// (`request_duration_seconds`), in its unit and rising. Those of `inter_chunk_seconds` are
     /// fixed: it is counted up in the request.
@@ -143,9 +162,10 @@ impl ExporterBuilder {
     pub fn build(self) -> Exporter {
         let own = FAMILIES.iter().map(|family| (format!("{PREFIX}_{}", family.name), family));
         let genai = GENAI_FAMILIES.iter().filter(|_| self.genai);
-        let genai = genai.map(|family| (family.name.to_owned(), family));
+        let others = genai.chain(SMG_FAMILIES.iter().filter(|_| self.smg));
+        let others = others.map(|family| (family.name.to_owned(), family));
         let mut builder = PrometheusBuilder::new();
-        for (name, family) in own.chain(genai) {
+        for (name, family) in own.chain(others) {
             let Kind::Histogram(bounds) = family.kind else { continue };
             let fixed = family.name == "inter_chunk_seconds";
             let given = self.buckets.get(family.name).filter(|own| !(fixed || own.is_empty()));
@@ -161,9 +181,14 @@ impl ExporterBuilder {
         if let Some(max_tenants) = self.max_tenants {
             metrics = metrics.tenants(max_tenants);
         }
-        let genai = GenAiSink::builder(recorder).max_models(self.max_models);
+        let genai = GenAiSink::builder(recorder.clone()).max_models(self.max_models);
         let genai = self.genai.then(|| genai.build());
-        let sink = ExporterSink(Arc::new((metrics.build(), genai)));
+        let mut smg = SmgSink::builder(recorder).max_models(self.max_models);
+        if let Some(policies) = self.policies {
+            smg = smg.policies(policies);
+        }
+        let smg = self.smg.then(|| smg.build());
+        let sink = ExporterSink(Arc::new((metrics.build(), (genai, smg))));
         Exporter { sink, handle, sources: self.sources.into() }
     }
 }

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The parts are there alone too: [`MeterLayer`] with any [`Sink`] (a closure by [`sink_fn`], a
-//! [`channel`], a [`UsageLog`], pairs of them), [`MetricsSink`] and [`GenAiSink`] on any recorder,
+//! [`channel`], a [`UsageLog`], pairs of them), [`MetricsSink`], [`GenAiSink`] and [`SmgSink`] on any recorder,
 //! [`AmendLayer`] that asks engines for the counts of streams, [`PeekLayer`] that reads what requests
 //! ask for, [`DrainLayer`] that reads on for the true count when a client leaves. The router and the command line are
 //! in the binary of the same name.
@@ -26,7 +26,8 @@ mod usage_log;
 pub use plimsoll_meter::{
     AmendLayer, ChannelSink, Completeness, CredentialHeader, DrainLayer, Endpoint, FnSink, Gaps,
     GenAiSink, Meter, MeterLayer, MeteredBody, MeteredFuture, MetricsSink, Outcome, PeekLayer,
-    Record, Sink, Timing, Usage, amend, channel, drain, metrics, peek, sink_fn, tenant_header,
+    Record, Role, Sink, SmgSink, Timing, Usage, amend, channel, drain, metrics, peek, sink_fn,
+    tenant_header,
 };
 
 pub use self::{

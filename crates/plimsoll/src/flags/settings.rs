@@ -47,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) model_label_max: usize,
     /// Whether the metrics have the OpenTelemetry GenAI names too.
     pub(crate) genai_metrics: bool,
+    /// Whether they have the names of the SGLang router too.
+    pub(crate) smg_metrics: bool,
     /// How abandoned requests are read on; `None` if they are cancelled.
     pub(crate) drain: Option<Drain>,
     /// Whether clients may set what steers an engine.
@@ -139,6 +141,7 @@ impl Settings {
             tenant_max: 100,
             model_label_max: 100,
             genai_metrics: false,
+            smg_metrics: true,
             drain: None,
             allow_client_routing: false,
             duration_buckets: None,

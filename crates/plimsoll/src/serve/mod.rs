@@ -10,6 +10,7 @@ mod metering;
 mod page;
 mod readings;
 mod signals;
+mod smg;
 mod threads;
 mod worker_metrics;
 
@@ -27,13 +28,25 @@ use tokio::{
 
 pub(crate) use self::signals::Signals;
 use self::{
-    metering::Metering, page::Pages, readings::Readings, signals::HangUps, threads::Threads,
-    worker_metrics::WorkerMetrics,
+    metering::Metering, page::Pages, readings::Readings, signals::HangUps, smg::SmgMetrics,
+    threads::Threads, worker_metrics::WorkerMetrics,
 };
 use crate::flags::{Listen, Secret, Settings, Topology};
 
 /// How often piled-up histogram samples are taken in.
 const UPKEEP: Duration = Duration::from_secs(5);
+
+/// The policy that chooses workers of any role.
+const POLICY: &str = "round_robin";
+
+/// The families that `--prometheus-duration-buckets` is about.
+const DURATIONS: [&str; 5] = [
+    "request_duration_seconds",
+    "prefill_duration_seconds",
+    "smg_http_request_duration_seconds",
+    "smg_router_request_duration_seconds",
+    "smg_router_generation_duration_seconds",
+];
 
 /// Why the process cannot serve.
 #[derive(Debug, thiserror::Error)]
@@ -177,11 +190,18 @@ fn exporter(
         .genai(settings.genai_metrics)
         .source(Arc::new(WorkerMetrics::new(cluster.clone())))
         .source(readings.clone());
+    if settings.smg_metrics {
+        let policies = cluster.needed_roles().iter().map(|&role| (role, POLICY));
+        exporter = exporter
+            .smg(true)
+            .policies(policies.collect())
+            .source(Arc::new(SmgMetrics::new(cluster.clone(), readings.clone())));
+    }
     if settings.tenant_header.is_some() {
         exporter = exporter.tenants(settings.tenant_max);
     }
     if let Some(bounds) = &settings.duration_buckets {
-        for family in ["request_duration_seconds", "prefill_duration_seconds"] {
+        for family in DURATIONS {
             exporter = exporter.buckets(family, bounds.clone());
         }
     }

@@ -1,6 +1,9 @@
 //! The workers' KV caches, read beside the traffic.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use http::HeaderValue;
 use plimsoll::PageSource;
@@ -55,6 +58,16 @@ impl Readings {
                 return;
             }
         }
+    }
+
+    /// The model that each worker serves, of those that have said.
+    pub(super) fn models(&self) -> HashMap<Arc<str>, Arc<str>> {
+        let snapshot = self.scraper.snapshot();
+        let models = snapshot
+            .workers
+            .iter()
+            .filter_map(|worker| Some((worker.worker.clone(), worker.model.clone()?)));
+        models.collect()
     }
 
     /// All of it as JSON, the document of `GET /kv`.

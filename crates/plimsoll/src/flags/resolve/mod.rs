@@ -52,6 +52,7 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         tenant_max: flags.metering.tenant_max,
         model_label_max: flags.metering.model_label_max,
         genai_metrics: flags.metering.genai_metrics,
+        smg_metrics: !flags.metering.no_smg_metrics,
         drain: drain(&flags.leaving),
         allow_client_routing: flags.workers.allow_client_routing,
         duration_buckets: buckets,

@@ -21,8 +21,6 @@ pub(crate) struct Later {
     _starting: Starting,
     #[command(flatten)]
     _answers: Answers,
-    #[command(flatten)]
-    _accounting: Accounting,
 }
 
 /// How `cache_aware` weighs a prompt already seen against load.
@@ -157,12 +155,4 @@ struct Answers {
     /// Origins whose pages may call the router
     #[arg(long, num_args = 0.., value_name = "ORIGIN")]
     cors_allowed_origins: Vec<String>,
-}
-
-/// What is counted.
-#[derive(Debug, Args)]
-struct Accounting {
-    /// Leave the smg_* names of the SGLang router out of the metrics
-    #[arg(long)]
-    no_smg_metrics: bool,
 }

@@ -67,6 +67,10 @@ pub(crate) struct Metering {
     #[arg(long)]
     pub(crate) genai_metrics: bool,
 
+    /// Leave the smg_* names of the SGLang router out of the metrics
+    #[arg(long)]
+    pub(crate) no_smg_metrics: bool,
+
     /// Bucket bounds of the durations of requests and prefills, in seconds, rising
     #[arg(long, num_args = 1.., value_name = "SECS", value_parser = at_least(0.0_f64))]
     pub(crate) prometheus_duration_buckets: Vec<f64>,

@@ -74,6 +74,7 @@ fn defaults() {
     assert_eq!(settings.request_id_headers[0], "x-request-id");
     assert_eq!((settings.tenant_max, settings.tenant_header), (100, None));
     assert_eq!((settings.drain, settings.usage_log, settings.genai_metrics), (None, None, false));
+    assert!(settings.smg_metrics);
     assert!(settings.duration_buckets.is_none() && settings.warnings.is_empty());
 }
 

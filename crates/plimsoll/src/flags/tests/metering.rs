@@ -35,6 +35,15 @@ fn tenants_are_named_by_a_header_that_carries_no_key() {
 }
 
 #[test]
+fn the_names_of_the_sglang_router_can_be_left_out() {
+    let file = Config::new("no-smg-metrics = true");
+    let left_out = settings(&file.after(WORKER));
+    assert!(!left_out.smg_metrics && left_out.warnings.is_empty());
+    let again = settings_in(&file.after(WORKER), &["PLIMSOLL_NO_SMG_METRICS=false"]);
+    assert!(again.unwrap().smg_metrics);
+}
+
+#[test]
 fn draining_is_bounded() {
     let drain = |flags: &str| settings(&format!("{WORKER} {flags}")).drain;
     let of = |secs, max_requests| Drain { max_time: Duration::from_secs(secs), max_requests };

@@ -14,13 +14,13 @@ fn flags_that_never_have_an_effect_get_a_warning_each() {
 
 #[test]
 fn flags_without_effect_yet_share_one_warning() {
-    let file = Config::new("no-smg-metrics = true");
+    let file = Config::new("sse-keepalive-secs = 5");
     let line = file.after(&format!("{WORKER} --policy least_kv --queue-size 3 --disable-retries"));
     let warnings = settings_in(&line, &["PLIMSOLL_ENGINE=vllm"]).unwrap().warnings;
     assert_eq!(
         warnings,
         [
-            "without effect in this version: --queue-size, --disable-retries, --engine, --no-smg-metrics, \
+            "without effect in this version: --queue-size, --disable-retries, --engine, --sse-keepalive-secs, \
           --policy least_kv (round_robin is used)"
         ]
     );
