@@ -11,6 +11,7 @@ mod pair;
 mod process;
 mod replay;
 mod routes;
+mod smg;
 mod splits;
 mod support;
 mod workers;
