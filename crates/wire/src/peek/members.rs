@@ -18,6 +18,10 @@ pub(super) struct Members<'a> {
     pub(super) steering: Option<&'static str>,
     pub(super) count: usize,
     model: Option<&'a RawValue>,
+    messages: Option<&'a RawValue>,
+    prompt_cache_key: Option<&'a RawValue>,
+    session_id: Option<&'a RawValue>,
+    user: Option<&'a RawValue>,
     stream_options: Option<&'a RawValue>,
     n: Option<&'a RawValue>,
     best_of: Option<&'a RawValue>,
@@ -46,6 +50,19 @@ impl<'a> Members<'a> {
 
     pub(super) fn model(&self) -> Option<String> {
         serde_json::from_str(self.model?.get()).ok()
+    }
+
+    /// The first member that names a session.
+    pub(super) fn session(&self) -> Option<String> {
+        let names = [self.prompt_cache_key, self.session_id, self.user];
+        let mut names = names.into_iter().flatten();
+        names.find_map(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
+    /// Where the value of the prompt stands; nowhere if there is none.
+    pub(super) fn prompt_in(&self, body: &[u8]) -> Range<usize> {
+        let given = [self.messages, self.prompt, self.text, self.input_ids];
+        given.into_iter().flatten().next().map_or(0..0, |raw| span_in(body, raw))
     }
 
     pub(super) fn choices(&self) -> u32 {
@@ -116,6 +133,10 @@ impl<'a> Members<'a> {
         }
         Some(match name {
             "model" => &mut self.model,
+            "messages" => &mut self.messages,
+            "prompt_cache_key" => &mut self.prompt_cache_key,
+            "session_id" => &mut self.session_id,
+            "user" => &mut self.user,
             "stream" => &mut self.stream,
             "echo" => &mut self.echo,
             "stream_options" => &mut self.stream_options,

@@ -10,13 +10,13 @@ mod value;
 
 use std::{
     ops::Range,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use bytes::Bytes;
 
 use self::members::Members;
-use crate::{Endpoint, Splice, reply::Asked};
+use crate::{Endpoint, Splice, Upstream, reply::Asked};
 
 /// Members that tell an engine which peer, rank or KV transfer to use. In a client's body they
 /// would reach into the cluster (one of them kills a decode server), so a router refuses them.
@@ -49,12 +49,18 @@ pub struct RequestPeek {
     pub open: usize,
     /// The body has no members.
     pub empty: bool,
+    /// Who the client says it asks for, by a member that stays the same from request to request:
+    /// `prompt_cache_key`, `session_id` or `user`.
+    pub session: Option<String>,
     /// How many answers each prompt gets: `n`, or `sampling_params.n`. 1 unless given.
     samples: u32,
     /// The answer is to repeat the prompt.
     echo: bool,
     prompts: Option<usize>,
     native_prompts: Option<usize>,
+    /// Where the prompt's value stands, and how long the body is.
+    prompt: Range<usize>,
+    length: usize,
     /// The edit that makes `include_usage` true, where it is not.
     ask_usage: Option<Edit>,
 }
@@ -83,6 +89,7 @@ struct Learnt {
     peek: OnceLock<Result<RequestPeek, PeekError>>,
     served_model: OnceLock<Arc<str>>,
     id: OnceLock<Arc<str>>,
+    upstream: Mutex<Option<Upstream>>,
 }
 
 // === impl RequestPeek ===
@@ -107,6 +114,9 @@ impl RequestPeek {
             prompts: members.prompts(),
             native_prompts: members.native_prompts(),
             steering: members.steering,
+            session: members.session(),
+            prompt: members.prompt_in(body),
+            length: body.len(),
             open,
             empty: members.count == 0,
             ask_usage,
@@ -121,6 +131,21 @@ impl RequestPeek {
             Endpoint::Generate => self.native_prompts,
             _ => None,
         }
+    }
+
+    /// The prompt as it is written: the value of `messages`, `prompt`, `text` or `input_ids`, or the
+    /// beginning of it, at most `limit` bytes. `body` is what was read, perhaps
+    /// [`with_usage_asked`](Self::with_usage_asked). Empty if there is none.
+    pub fn prompt_of<'a>(&self, body: &'a Splice, limit: usize) -> &'a [u8] {
+        let edit = self.ask_usage.as_ref().filter(|_| body.len() != self.length);
+        let is_before = edit.is_some_and(|edit| edit.range.start <= self.prompt.start);
+        let shift = if is_before { body.len().saturating_sub(self.length) } else { 0 };
+        body.run_at(self.prompt.start + shift, limit.min(self.prompt.len()))
+    }
+
+    /// About how many tokens the prompt has: one for four bytes.
+    pub fn estimated_tokens(&self) -> u64 {
+        self.prompt.len() as u64 / 4
     }
 
     /// What decides how the reply of `endpoint` is to be read.
@@ -176,6 +201,17 @@ impl PeekSlot {
     pub fn set_id(&self, id: Arc<str>) {
         // The first to name it is the one that sends it on.
         let _ = self.0.id.set(id);
+    }
+
+    /// Notes the way that the request has gone so far: for those who must know it also if no head
+    /// comes, or if the head came before the way was known. What a head carries goes before it.
+    pub fn set_upstream(&self, upstream: Upstream) {
+        *self.0.upstream.lock().unwrap_or_else(PoisonError::into_inner) = Some(upstream);
+    }
+
+    /// The way that the request has gone so far, if a router has said so.
+    pub fn upstream(&self) -> Option<Upstream> {
+        self.0.upstream.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The id that the request goes by.

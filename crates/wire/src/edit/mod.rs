@@ -4,6 +4,8 @@
 //! 30 digits) and escapes, drop what a struct does not know, and copy the prompt. Instead the body
 //! becomes a list of pieces, most of them windows on the bytes that the client sent.
 
+mod object;
+
 use std::{collections::VecDeque, io::IoSlice, ops::Range};
 
 use bytes::{Buf, Bytes};
@@ -64,6 +66,19 @@ impl Splice {
             text.push(',');
         }
         self.replace(open + 1..open + 1, text.into())
+    }
+
+    /// The bytes from `start` on, as far as they stand together in memory; at most `limit`.
+    pub fn run_at(&self, start: usize, limit: usize) -> &[u8] {
+        let mut at = 0;
+        for piece in &self.pieces {
+            if start < at + piece.len() {
+                let run = &piece[start - at..];
+                return &run[..run.len().min(limit)];
+            }
+            at += piece.len();
+        }
+        &[]
     }
 
     /// How many bytes it has.
