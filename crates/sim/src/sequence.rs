@@ -29,6 +29,8 @@ pub(crate) struct Task {
     pub(crate) sample: u32,
     /// Tokens to generate.
     pub(crate) max_new: u32,
+    /// Their number is the engine's choice, so the answer ends by itself.
+    pub(crate) ends_itself: bool,
     pub(crate) stream: bool,
     pub(crate) meeting: Meeting,
 }
@@ -68,10 +70,7 @@ pub(crate) struct Sequence {
 // === impl Sequence ===
 
 impl Sequence {
-    pub(crate) fn new(engine: Arc<Engine>, mut task: Task) -> Self {
-        if engine.config.role == Role::Prefill {
-            task.max_new = 1;
-        }
+    pub(crate) fn new(engine: Arc<Engine>, task: Task) -> Self {
         let (turn, rank) = engine.pick_rank();
         let now = Instant::now();
         Self {

@@ -6,6 +6,7 @@ mod completions;
 mod invalid;
 mod native;
 pub(crate) mod problem;
+mod prompts;
 pub(crate) mod rooms;
 mod run;
 mod usage;
@@ -65,7 +66,7 @@ pub(crate) async fn answer(
         Ok(ask) => run::whole(engine, dialect, ask, open).await,
         Err(refused) => {
             open.failed();
-            refused.reply(api)
+            refused.reply(api, dialect)
         }
     }
 }

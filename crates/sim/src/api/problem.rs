@@ -1,4 +1,4 @@
-//! Errors in SGLang's shapes.
+//! Errors, and SGLang's shapes for them.
 
 use std::time::Duration;
 
@@ -6,9 +6,6 @@ use bytes::Bytes;
 use http::StatusCode;
 use plimsoll_wire::Role;
 use serde::Serialize;
-
-use super::Api;
-use crate::server::{body::SimBody, reply, reply::Reply};
 
 /// The event a scripted fault sends.
 pub(crate) const STREAM_FAULT: &[u8] = b"data: {\"error\": {\"object\": \"error\", \"message\": \
@@ -110,54 +107,54 @@ impl Problem {
         Self { status, kind: "500", message, streamed: true }
     }
 
-    /// The answer instead of a JSON one.
-    pub(crate) fn reply(&self, api: Api) -> Reply {
-        let message = self.message.as_str();
-        let body = match api {
-            Api::Native => serde_json::to_vec(&Nested { error: Message { message } }),
-            Api::Chat | Api::Completions => serde_json::to_vec(&Flat {
-                object: "error",
-                message,
-                r#type: self.kind,
-                param: None,
-                code: self.status.as_u16(),
-            }),
-        };
-        reply::json(self.status, body.unwrap_or_default())
-    }
-
     /// Whether `/generate` streams the refusal with status 200.
     pub(crate) fn is_streamed(&self) -> bool {
         self.streamed
     }
 
-    /// A stream that holds nothing but the error.
-    pub(crate) fn stream(&self, api: Api) -> Reply {
-        let event = self.event(api);
-        reply::events(SimBody::events(|outlet| async move {
-            outlet.send(event).await;
-            outlet.send(super::run::DONE).await;
-        }))
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
     }
 
-    /// The error within a stream. The OpenAI routes write it as Python's `json.dumps` does.
-    pub(crate) fn event(&self, api: Api) -> Bytes {
-        let code = self.status.as_u16();
-        if api == Api::Native {
-            let bad = self.status == StatusCode::BAD_REQUEST;
-            let r#type = if bad { "invalid_request_error" } else { "internal_server_error" };
-            let event = NativeEvent { message: &self.message, r#type, code, retryable: false };
-            return super::run::event(&Nested { error: event });
-        }
+    /// The flat shape of the OpenAI routes.
+    pub(super) fn flat(&self) -> Vec<u8> {
+        let flat = Flat {
+            object: "error",
+            message: &self.message,
+            r#type: self.kind,
+            param: None,
+            code: self.status.as_u16(),
+        };
+        serde_json::to_vec(&flat).unwrap_or_default()
+    }
+
+    /// The error within a stream of the OpenAI routes, spaced as Python's `json.dumps` does.
+    pub(super) fn flat_event(&self) -> Bytes {
         let kind = match self.status {
             StatusCode::BAD_REQUEST => "BAD_REQUEST",
             _ => "INTERNAL_SERVER_ERROR",
         };
         let message = serde_json::to_string(&self.message).unwrap_or_default();
+        let code = self.status.as_u16();
         let event = format!(
             "data: {{\"error\": {{\"object\": \"error\", \"message\": {message}, \"type\": \
              \"{kind}\", \"param\": null, \"code\": {code}}}}}\n\n"
         );
         event.into()
+    }
+
+    /// The shape of `/generate`.
+    pub(super) fn native(&self) -> Vec<u8> {
+        let nested = Nested { error: Message { message: &self.message } };
+        serde_json::to_vec(&nested).unwrap_or_default()
+    }
+
+    /// The error within a stream of `/generate`.
+    pub(super) fn native_event(&self) -> Bytes {
+        let bad = self.status == StatusCode::BAD_REQUEST;
+        let r#type = if bad { "invalid_request_error" } else { "internal_server_error" };
+        let code = self.status.as_u16();
+        let event = NativeEvent { message: &self.message, r#type, code, retryable: false };
+        super::run::event(&Nested { error: event })
     }
 }

@@ -47,6 +47,17 @@ pub(super) trait Dialect: Sync {
 
     /// The event that tells usage, sent if asked for.
     fn usage(&self, answer: &Answer, sequences: &[Sequence]) -> Option<Bytes>;
+
+    /// An error as JSON.
+    fn problem(&self, problem: &Problem) -> Vec<u8>;
+
+    /// The event that tells an error.
+    fn problem_event(&self, problem: &Problem) -> Bytes;
+
+    /// The answer instead of one that cannot be given.
+    fn refuse(&self, problem: &Problem) -> Reply {
+        reply::json(problem.status(), self.problem(problem))
+    }
 }
 
 /// Bytes of an event with a JSON payload.
@@ -80,7 +91,7 @@ pub(super) async fn whole(
         }
         Err(problem) => {
             open.failed();
-            problem.reply(answer.ask.api)
+            dialect.refuse(&problem)
         }
     }
 }
@@ -104,7 +115,7 @@ pub(super) fn stream(
         let (sequences, results): (Vec<_>, Vec<_>) = ended.await.into_iter().unzip();
         let problem = results.into_iter().find_map(Result::err);
         if let Some(problem) = &problem {
-            outlet.send(problem.event(answer.ask.api)).await;
+            outlet.send(dialect.problem_event(problem)).await;
         } else {
             for index in 0..sequences.len() {
                 if let Some(event) = dialect.closing(&answer, index, &sequences) {

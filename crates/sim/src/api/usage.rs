@@ -92,8 +92,8 @@ impl Finish {
     pub(super) const NONE: Self = Self { finish_reason: None, matched_stop: None };
 
     /// By itself, or at the client's limit.
-    pub(super) fn of(ends_itself: bool) -> Self {
-        if ends_itself {
+    pub(super) fn of(sequence: &Sequence) -> Self {
+        if sequence.task.ends_itself {
             Self { finish_reason: Some("stop"), matched_stop: Some(EOS) }
         } else {
             Self { finish_reason: Some("length"), matched_stop: None }
