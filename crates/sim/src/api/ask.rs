@@ -1,7 +1,7 @@
-//! Reading a request: one shape for all three APIs.
+//! Reading a request: one shape for all APIs, and the checks of SGLang.
 
 use http::HeaderMap;
-use plimsoll_wire::Role;
+use plimsoll_wire::{Engine as Kind, Role};
 use serde_json::{Map, Value};
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     prompts,
     rooms::{self, Meeting},
     run::{self, Dialect},
+    vllm,
 };
 use crate::{
     sequence::Task,
@@ -75,6 +76,10 @@ impl Ask {
         headers: &HeaderMap,
         body: &[u8],
     ) -> Result<Self, Refused> {
+        if engine.config.engine == Kind::Vllm {
+            let read = vllm::read(engine, api, headers, body);
+            return read.map_err(|problem| Refused { problem, stream: false });
+        }
         let value = serde_json::from_slice::<Value>(body);
         let value = value.map_err(|error| invalid::bad_json(api, body, &error));
         let value = value.map_err(|problem| Refused { problem, stream: false })?;

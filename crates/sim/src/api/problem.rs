@@ -1,4 +1,4 @@
-//! Errors, and SGLang's shapes for them.
+//! Errors and the shapes they are told in.
 
 use std::time::Duration;
 
@@ -6,10 +6,15 @@ use bytes::Bytes;
 use http::StatusCode;
 use plimsoll_wire::Role;
 use serde::Serialize;
+use serde_json::Value;
 
-/// The event a scripted fault sends.
-pub(crate) const STREAM_FAULT: &[u8] = b"data: {\"error\": {\"object\": \"error\", \"message\": \
+/// The event a scripted fault sends as SGLang.
+pub(super) const FLAT_FAULT: &[u8] = b"data: {\"error\": {\"object\": \"error\", \"message\": \
     \"Scripted fault\", \"type\": \"INTERNAL_SERVER_ERROR\", \"param\": null, \"code\": 500}}\n\n";
+
+/// The event a scripted fault sends as vLLM.
+pub(super) const NESTED_FAULT: &[u8] = b"data: {\"error\": {\"message\": \"Scripted fault\", \
+    \"type\": \"InternalServerError\", \"param\": null, \"code\": 500}}\n\n";
 
 /// Why a request cannot be served.
 #[derive(Debug, Clone)]
@@ -18,6 +23,8 @@ pub(crate) struct Problem {
     /// `type` of the flat JSON.
     kind: &'static str,
     message: String,
+    /// The field at fault, where it is told.
+    param: Option<String>,
     /// A refusal that `/generate` puts into the stream if one was asked for.
     streamed: bool,
 }
@@ -29,6 +36,15 @@ struct Flat<'a> {
     message: &'a str,
     r#type: &'a str,
     param: Option<()>,
+    code: u16,
+}
+
+/// What vLLM tells.
+#[derive(Serialize)]
+struct Fault<'a> {
+    message: &'a str,
+    r#type: &'a str,
+    param: Option<&'a str>,
     code: u16,
 }
 
@@ -56,7 +72,7 @@ impl Problem {
     /// A request SGLang's own checks refuse.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         let (status, kind) = (StatusCode::BAD_REQUEST, "BadRequestError");
-        Self { status, kind, message: message.into(), streamed: false }
+        Self { status, kind, message: message.into(), param: None, streamed: false }
     }
 
     /// A request body the schema refuses.
@@ -104,7 +120,32 @@ impl Problem {
             )
         };
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        Self { status, kind: "500", message, streamed: true }
+        Self { status, kind: "500", message, param: None, streamed: true }
+    }
+
+    /// vLLM: something went wrong within.
+    pub(crate) fn internal() -> Self {
+        let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError");
+        Self { status, kind, ..Self::bad("Internal server error") }
+    }
+
+    /// vLLM: the engine's core has died.
+    pub(crate) fn engine_dead() -> Self {
+        let message =
+            "EngineCore encountered an issue. See stack trace (above) for the root cause.";
+        Self { message: message.to_owned(), ..Self::internal() }
+    }
+
+    /// vLLM: there is no such model.
+    pub(super) fn no_model(name: &str, served: &str) -> Self {
+        let message = format!("The model `{name}` does not exist. Valid aliases: {served}.");
+        let (status, kind) = (StatusCode::NOT_FOUND, "NotFoundError");
+        Self { status, kind, ..Self::bad(message) }.about("model")
+    }
+
+    /// Names the field at fault.
+    pub(super) fn about(self, field: impl Into<String>) -> Self {
+        Self { param: Some(field.into()), ..self }
     }
 
     /// Whether `/generate` streams the refusal with status 200.
@@ -141,6 +182,32 @@ impl Problem {
              \"{kind}\", \"param\": null, \"code\": {code}}}}}\n\n"
         );
         event.into()
+    }
+
+    /// vLLM's shape.
+    pub(super) fn nested(&self) -> Vec<u8> {
+        let error = self.nested_error();
+        serde_json::to_vec(&Nested { error }).unwrap_or_default()
+    }
+
+    /// vLLM's error within a stream, spaced as Python's `json.dumps` does.
+    pub(super) fn nested_event(&self) -> Bytes {
+        let Fault { message, r#type, param, code } = self.nested_error();
+        let [message, param] = [Some(message), param].map(Value::from);
+        let event = format!(
+            "data: {{\"error\": {{\"message\": {message}, \"type\": \"{type}\", \"param\": {param}, \
+             \"code\": {code}}}}}\n\n"
+        );
+        event.into()
+    }
+
+    fn nested_error(&self) -> Fault<'_> {
+        Fault {
+            message: &self.message,
+            r#type: self.kind,
+            param: self.param.as_deref(),
+            code: self.status.as_u16(),
+        }
     }
 
     /// The shape of `/generate`.

@@ -54,6 +54,11 @@ pub(super) trait Dialect: Sync {
     /// The event that tells an error.
     fn problem_event(&self, problem: &Problem) -> Bytes;
 
+    /// Whether a failed stream still tells its usage.
+    fn tells_usage_of_failures(&self) -> bool {
+        true
+    }
+
     /// The answer instead of one that cannot be given.
     fn refuse(&self, problem: &Problem) -> Reply {
         reply::json(problem.status(), self.problem(problem))
@@ -79,10 +84,12 @@ pub(super) async fn whole(
     open: OpenRequest,
 ) -> Reply {
     let (answer, sequences) = begin(engine, ask);
-    let ended = join_all(sequences.into_iter().map(|mut sequence| async move {
-        sequence.start().await?;
-        while sequence.step().await.is_some() {}
-        Ok::<_, Problem>(sequence)
+    let ended = join_all(sequences.into_iter().map(|mut sequence| {
+        alive(engine, async move {
+            sequence.start().await?;
+            while sequence.step().await.is_some() {}
+            Ok(sequence)
+        })
     }));
     match ended.await.into_iter().collect::<Result<Vec<_>, _>>() {
         Ok(sequences) => {
@@ -108,7 +115,8 @@ pub(super) fn stream(
         let ended = join_all(sequences.into_iter().enumerate().map(|(index, mut sequence)| {
             let (outlet, answer) = (&outlet, &answer);
             async move {
-                let result = one(outlet, dialect, answer, index, &mut sequence).await;
+                let writing = one(outlet, dialect, answer, index, &mut sequence);
+                let result = alive(&answer.engine, writing).await;
                 (sequence, result)
             }
         }));
@@ -123,7 +131,8 @@ pub(super) fn stream(
                 }
             }
         }
-        if answer.ask.include_usage {
+        let tells = problem.is_none() || dialect.tells_usage_of_failures();
+        if answer.ask.include_usage && tells {
             if let Some(event) = dialect.usage(&answer, &sequences) {
                 outlet.send(event).await;
             }
@@ -155,6 +164,18 @@ async fn one(
         outlet.send(dialect.piece(answer, index, sequence, text)).await;
     }
     Ok(())
+}
+
+/// Work that fails when the engine dies.
+async fn alive<T>(
+    engine: &Engine,
+    work: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    tokio::select! {
+        biased;
+        result = work => result,
+        () = engine.death() => Err(Problem::engine_dead()),
+    }
 }
 
 fn begin(engine: &Arc<Engine>, mut ask: Ask) -> (Answer, Vec<Sequence>) {
