@@ -196,7 +196,8 @@ impl Sequence {
 impl Drop for Sequence {
     fn drop(&mut self) {
         if self.times.finished == 0.0 {
-            let ending = if self.failed { Ending::Error } else { Ending::Abort };
+            let failed = self.failed || self.engine.is_dead();
+            let ending = if failed { Ending::Error } else { Ending::Abort };
             lock(&self.rank.tally).ended(ending);
         }
     }
