@@ -19,9 +19,6 @@ use crate::{
 /// Why no engine runs.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
-    /// An engine that is not simulated yet.
-    #[error("--engine {0}: only sglang is simulated in this version")]
-    Engine(Engine),
     /// The host names no address.
     #[error("--host {host:?} has no address: {source}")]
     Host {
@@ -60,9 +57,6 @@ pub(crate) fn run(flags: &Sim) -> Result<(), RunError> {
 }
 
 async fn start(flags: &Sim) -> Result<SimEngine, RunError> {
-    if flags.engine != Engine::Sglang {
-        return Err(RunError::Engine(flags.engine));
-    }
     let addr = address(&flags.host, flags.port).await?;
     SimEngine::start(config(flags, addr)).await.map_err(|source| {
         let flag = match &source {
@@ -83,6 +77,7 @@ async fn address(host: &str, port: u16) -> Result<SocketAddr, RunError> {
 
 fn config(flags: &Sim, addr: SocketAddr) -> SimConfig {
     SimConfig::default()
+        .engine(flags.engine)
         .role(flags.role)
         .addr(addr)
         .bootstrap_port(flags.bootstrap_port.unwrap_or_default())
@@ -98,8 +93,12 @@ fn config(flags: &Sim, addr: SocketAddr) -> SimConfig {
 
 /// `prefill engine NAME on http://HOST:PORT, bootstrap port PORT`
 fn introduction(engine: &SimEngine) -> String {
-    let SimConfig { role, model, .. } = engine.config();
-    let bootstrap = engine.bootstrap_port().map(|port| format!(", bootstrap port {port}"));
+    let SimConfig { engine: kind, role, model, .. } = engine.config();
+    let what = match kind {
+        Engine::Sglang => "bootstrap port",
+        Engine::Vllm => "NIXL side channel port",
+    };
+    let bootstrap = engine.bootstrap_port().map(|port| format!(", {what} {port}"));
     format!("{role} engine {model} on {}{}", engine.url(), bootstrap.unwrap_or_default())
 }
 
@@ -122,6 +121,9 @@ mod tests {
         let want = format!("prefill engine m on {}, bootstrap port {port}", engine.url());
         assert_eq!(introduction(&engine), want);
         assert_eq!(engine.config().dp, 2);
+        let engine = start(&flags("sim --role prefill --port 0 --engine vllm")).await.unwrap();
+        assert_eq!(engine.config().engine, Engine::Vllm);
+        assert!(introduction(&engine).contains(", NIXL side channel port "));
     }
 
     #[tokio::test]
@@ -129,7 +131,6 @@ mod tests {
         let taken = start(&flags("sim --role prefill --port 0")).await.unwrap();
         let (port, bootstrap) = (taken.addr().port(), taken.bootstrap_port().unwrap());
         for (line, wanted) in [
-            ("sim --role plain --port 0 --engine vllm".to_owned(), "--engine vllm: only sglang"),
             (format!("sim --role plain --port {port}"), "choose another with --port"),
             (
                 format!("sim --role prefill --port 0 --bootstrap-port {bootstrap}"),

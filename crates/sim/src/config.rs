@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use plimsoll_wire::Role;
+use plimsoll_wire::{Engine, Role};
 
 /// The `engine_type` label of a role's metrics.
 pub(crate) fn engine_type(role: Role) -> &'static str {
@@ -52,33 +52,39 @@ macro_rules! settings {
 }
 
 settings! {
+    /// The engine it resembles: SGLang 0.5.23 or vLLM 0.32.0. Default: SGLang.
+    engine: Engine = Engine::Sglang;
     /// Prefill, decode or plain. Default: plain.
     role: Role = Role::Plain;
     /// Where the HTTP server listens; port 0 lets the system choose. Default: `127.0.0.1:0`.
     addr: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    /// Prefill: port of the bootstrap server, 0 lets the system choose. Decode: the port meant by
-    /// a request whose `bootstrap_port` is null, 0 meaning SGLang's 8998. Default: 0.
+    /// Prefill: port of the bootstrap server (vLLM: of the NIXL side channel), 0 lets the system
+    /// choose. SGLang decode: the port meant by a request whose `bootstrap_port` is null, 0
+    /// meaning SGLang's 8998. Default: 0.
     bootstrap_port: u16 = 0;
-    /// Served model name. As with SGLang, requests for any other name are answered too.
+    /// Served model name. Requests for any other are answered by SGLang, and a 404 of vLLM.
     model: String = "sim-llama".to_owned();
-    /// Engine version told by `/server_info` and `/v1/loads`. Default: `0.5.23`.
-    version: String = "0.5.23".to_owned();
+    /// Engine version told by `/server_info` and `/v1/loads` or, by vLLM, `/version`. Default:
+    /// empty, which means the recorded one.
+    version: String = String::new();
     /// KV tokens of one data-parallel rank's pool. Default: 131072.
     capacity_tokens: u64 = 131_072;
     /// Longest prompt plus answer, in tokens. Default: 32768.
     context_len: u32 = 32_768;
     /// Requests one data-parallel rank holds KV for at once; others wait. Default: 2048.
     max_running_requests: usize = 2048;
-    /// Tensor-parallel ranks: repeats per-rank constants on the metrics page. Default: 1.
+    /// Tensor-parallel ranks: SGLang repeats per-rank constants on the metrics page. Default: 1.
     tp: u32 = 1;
     /// Data-parallel ranks, each with a pool of its own, used in turn. Default: 1.
     dp: u32 = 1;
-    /// Whether `/metrics` exists (`--enable-metrics`); without it the path is a 404.
+    /// Whether there are metrics. Without them the page is a 404 of SGLang (`--enable-metrics`
+    /// left out), and of vLLM one without its own families (`--disable-log-stats`).
     metrics: bool = true;
-    /// Whether every tensor rank exports the changing gauges
+    /// Whether every tensor rank of SGLang exports the changing gauges
     /// (`--enable-metrics-for-all-schedulers`), not only rank 0. Default: false.
     metrics_all_ranks: bool = false;
-    /// Whether usage tells cached prompt tokens (`--enable-cache-report`). Default: false.
+    /// Whether usage tells cached prompt tokens (`--enable-cache-report`, of vLLM
+    /// `--enable-prompt-tokens-details`). Default: false.
     cache_report: bool = false;
     /// Tokens generated when the request sets no limit; ends with reason `stop`. Default: 64.
     default_max_tokens: u32 = 64;
@@ -91,11 +97,26 @@ settings! {
     /// How long one half of a pair waits for the other; SGLang's own default is 300 s.
     /// Default: 15 s.
     bootstrap_timeout: Duration = Duration::from_secs(15);
+    /// vLLM prefill: how long the KV of a finished prompt is kept for decode. Default: 30 s.
+    kv_lease: Duration = Duration::from_secs(30);
     /// How long an idle client connection is kept; uvicorn keeps it 5 s. `None`: for ever.
     keep_alive: Option<Duration> = Some(Duration::from_secs(5));
     /// How many inference requests [`SimEngine::requests`](crate::SimEngine::requests) remembers.
     /// Default: 4096.
     seen_limit: usize = 4096;
+}
+
+// === impl SimConfig ===
+
+impl SimConfig {
+    /// The version to tell.
+    pub(crate) fn told_version(&self) -> &str {
+        match (self.version.as_str(), self.engine) {
+            ("", Engine::Sglang) => "0.5.23",
+            ("", Engine::Vllm) => "0.32.0",
+            (version, _) => version,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use plimsoll_wire::Role;
+use plimsoll_wire::{Engine as Kind, Role};
+use tokio::task::JoinSet;
 
 use crate::{
     bootstrap,
@@ -24,12 +25,15 @@ pub struct SimEngine {
     engine: Arc<Engine>,
     http: Listening,
     bootstrap: Option<Listening>,
+    /// Ends with the engine.
+    _tending: JoinSet<()>,
 }
 
 // === impl SimEngine ===
 
 impl SimEngine {
-    /// Binds the addresses and begins to serve; a prefill engine also opens its bootstrap port.
+    /// Binds the addresses and begins to serve; a prefill engine also opens its bootstrap
+    /// port or side channel.
     ///
     /// # Errors
     ///
@@ -43,7 +47,11 @@ impl SimEngine {
         };
         let http = server::listen(Arc::clone(&engine)).await;
         let http = http.map_err(|source| SimError::Listen { addr, source })?;
-        Ok(Self { engine, http, bootstrap })
+        let mut tending = JoinSet::new();
+        if engine.config.engine == Kind::Vllm {
+            tending.spawn(Arc::clone(&engine.kept).tend());
+        }
+        Ok(Self { engine, http, bootstrap, _tending: tending })
     }
 
     /// Where the engine listens.
@@ -58,7 +66,7 @@ impl SimEngine {
         format!("http://{}", self.http.addr)
     }
 
-    /// Port of the bootstrap server; only a prefill engine has one.
+    /// Port of the bootstrap server or, of vLLM, the side channel; only a prefill engine has one.
     #[must_use]
     pub fn bootstrap_port(&self) -> Option<u16> {
         self.bootstrap.as_ref().map(|listening| listening.addr.port())
@@ -88,7 +96,7 @@ impl SimEngine {
         *self.engine.totals.borrow()
     }
 
-    /// KV tokens in use by requests, over all ranks.
+    /// KV tokens in use by requests, or kept for decode, over all ranks.
     #[must_use]
     pub fn used_tokens(&self) -> u64 {
         self.engine.ranks.iter().map(|rank| rank.view().used).sum()
@@ -114,7 +122,8 @@ impl SimEngine {
 async fn listen_bootstrap(engine: &Engine) -> Result<Listening, SimError> {
     let host: IpAddr = engine.config.addr.ip();
     let addr = SocketAddr::new(host, engine.config.bootstrap_port);
-    let listening = bootstrap::listen(addr, Arc::clone(&engine.rooms)).await;
+    let listening =
+        bootstrap::listen(addr, Arc::clone(&engine.rooms), Arc::clone(&engine.kept)).await;
     let listening = listening.map_err(|source| SimError::Listen { addr, source })?;
     engine.set_bootstrap_port(listening.addr.port());
     Ok(listening)

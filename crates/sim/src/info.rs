@@ -1,6 +1,6 @@
 //! What an engine tells about itself. Keys nobody needs are left out of the two big documents.
 
-use plimsoll_wire::Role;
+use plimsoll_wire::{Engine as Kind, Role};
 use serde_json::{Value, json};
 
 use crate::{clock, config::disaggregation_mode, rank::RankView, state::Engine};
@@ -9,13 +9,35 @@ use crate::{clock, config::disaggregation_mode, rank::RankView, state::Engine};
 pub(crate) fn models(engine: &Engine) -> Vec<u8> {
     let config = &engine.config;
     let model = Value::from(config.model.as_str());
-    let (created, length) = (engine.created, config.context_len);
+    let (created, length, owner) = (engine.created, config.context_len, config.engine);
+    let permission = match owner {
+        Kind::Sglang => String::new(),
+        Kind::Vllm => permission(engine),
+    };
     format!(
         "{{\"object\":\"list\",\"data\":[{{\"id\":{model},\"object\":\"model\",\
-         \"created\":{created},\"owned_by\":\"sglang\",\"root\":{model},\"parent\":null,\
-         \"max_model_len\":{length}}}]}}"
+         \"created\":{created},\"owned_by\":\"{owner}\",\"root\":{model},\"parent\":null,\
+         \"max_model_len\":{length}{permission}}}]}}"
     )
     .into_bytes()
+}
+
+/// What vLLM says may be done with a model.
+fn permission(engine: &Engine) -> String {
+    let (id, created) = (&engine.kept.engine_id[..8], engine.created);
+    format!(
+        ",\"permission\":[{{\"id\":\"modelperm-{id}\",\"object\":\"model_permission\",\
+         \"created\":{created},\"allow_create_engine\":false,\"allow_sampling\":true,\
+         \"allow_logprobs\":true,\"allow_search_indices\":false,\"allow_view\":true,\
+         \"allow_fine_tuning\":false,\"organization\":\"*\",\"group\":null,\
+         \"is_blocking\":false}}]"
+    )
+}
+
+/// vLLM's `/version`
+pub(crate) fn version(engine: &Engine) -> Vec<u8> {
+    let version = Value::from(engine.config.told_version());
+    format!("{{\"version\":{version}}}").into_bytes()
 }
 
 /// `/server_info` and its older name. Keys are in alphabetical order, the engine's are not.
@@ -50,7 +72,7 @@ pub(crate) fn server(engine: &Engine) -> Vec<u8> {
         "status": "ready",
         "tokenizer_path": config.model,
         "tp_size": config.tp,
-        "version": config.version,
+        "version": config.told_version(),
         "weight_version": "default",
     });
     info.to_string().into_bytes()
@@ -75,7 +97,7 @@ pub(crate) fn model(engine: &Engine) -> Vec<u8> {
 pub(crate) fn loads(engine: &Engine) -> Vec<u8> {
     let ranks = engine.ranks.iter().enumerate();
     let loads: Vec<_> = ranks.map(|(at, rank)| load(engine, at, &rank.view())).collect();
-    let (now, version) = (clock::iso(clock::unix()), &engine.config.version);
+    let (now, version) = (clock::iso(clock::unix()), engine.config.told_version());
     let loads = loads.join(",");
     format!(
         "{{\"timestamp\":\"{now}\",\"version\":\"{version}\",\"accelerator\":null,\

@@ -1,15 +1,18 @@
 //! What all connections of an engine share.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU16, AtomicUsize, Ordering},
+use std::{
+    future::pending,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU16, AtomicUsize, Ordering},
+    },
 };
 
-use plimsoll_wire::Role;
+use plimsoll_wire::{Engine as Kind, Role};
 use tokio::sync::watch;
 
 use crate::{
-    bootstrap::{Peers, Rooms},
+    bootstrap::{Peers, Rooms, nixl::Kept},
     clock,
     config::SimConfig,
     faults::Faults,
@@ -32,23 +35,27 @@ pub(crate) struct Engine {
     pub(crate) served: Mutex<Served>,
     pub(crate) ranks: Vec<Arc<Rank>>,
     pub(crate) rooms: Arc<Rooms>,
+    pub(crate) kept: Arc<Kept>,
     pub(crate) peers: Peers,
     /// When the engine started, seconds since 1970.
     pub(crate) created: u64,
     bootstrap_port: AtomicU16,
     next_rank: AtomicUsize,
+    dead: watch::Sender<bool>,
 }
 
 // === impl Engine ===
 
 impl Engine {
     pub(crate) fn new(config: SimConfig) -> Self {
-        let caching = config.role != Role::Decode;
+        let caching = config.role != Role::Decode || config.engine == Kind::Vllm;
         let rank = || Rank::new(config.capacity_tokens, config.max_running_requests, caching);
+        let totals = Arc::<watch::Sender<Totals>>::default();
         Self {
             faults: Faults::default(),
             seen: SeenLog::new(config.seen_limit),
-            totals: Arc::default(),
+            kept: Arc::new(Kept::new(config.kv_lease, Arc::clone(&totals))),
+            totals,
             served: Mutex::default(),
             ranks: (0..config.dp.max(1)).map(|_| Arc::new(rank())).collect(),
             rooms: Arc::default(),
@@ -56,6 +63,7 @@ impl Engine {
             created: clock::unix_seconds(),
             bootstrap_port: AtomicU16::new(config.bootstrap_port),
             next_rank: AtomicUsize::new(0),
+            dead: watch::Sender::default(),
             config,
         }
     }
@@ -76,6 +84,26 @@ impl Engine {
 
     pub(crate) fn set_bootstrap_port(&self, port: u16) {
         self.bootstrap_port.store(port, Ordering::Relaxed);
+    }
+
+    /// Ends the engine as a crash does: requests in work fail, and nobody is answered any more.
+    pub(crate) fn die(&self) {
+        if !self.dead.send_replace(true) {
+            self.totals.send_modify(|totals| totals.killed += 1);
+        }
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        *self.dead.borrow()
+    }
+
+    /// Waits for the engine's death. A simulated SGLang never dies.
+    pub(crate) async fn death(&self) {
+        if self.config.engine == Kind::Sglang {
+            return pending().await;
+        }
+        // The sender lives in `self`, so the wait cannot fail.
+        let _ = self.dead.subscribe().wait_for(|&dead| dead).await;
     }
 
     /// The longest prompt taken, in tokens.

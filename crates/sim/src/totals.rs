@@ -22,6 +22,14 @@ pub struct Totals {
     pub prompt_tokens: u64,
     /// Generated tokens of finished prompts.
     pub generation_tokens: u64,
+    /// vLLM prefill: finished prompts whose KV is now kept for decode.
+    pub kept: u64,
+    /// vLLM prefill: kept prompts that decode has fetched.
+    pub fetched: u64,
+    /// vLLM prefill: kept prompts that nobody fetched in time.
+    pub expired: u64,
+    /// vLLM decode: 1 after a request has killed the engine.
+    pub killed: u64,
 }
 
 /// A request in work. Dropped without a verdict, it counts as aborted.

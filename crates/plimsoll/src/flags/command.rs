@@ -109,8 +109,9 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "NAME", default_value = "plimsoll-sim")]
     pub(crate) model: String,
 
-    /// Port for the hand-over: a prefill engine's own (any free one if left out), or the one a
-    /// decode engine takes when a request names none (8998 if left out)
+    /// Port for the hand-over: a prefill engine's own, with vLLM its NIXL side channel (any free
+    /// one if left out), or the one an SGLang decode engine takes when a request names none (8998
+    /// if left out)
     #[arg(long, value_name = "PORT", value_parser = within(1..=u16::MAX))]
     pub(crate) bootstrap_port: Option<u16>,
 
@@ -118,7 +119,7 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = at_least(1_u64))]
     pub(crate) capacity_tokens: u64,
 
-    /// Tensor-parallel ranks, each with metrics of its own
+    /// Tensor-parallel ranks, with SGLang each with metrics of its own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least(1_u32))]
     pub(crate) tp: u32,
 
@@ -138,7 +139,8 @@ pub(crate) struct Sim {
     #[arg(long)]
     pub(crate) cache_report: bool,
 
-    /// Serve no /metrics, as an engine started without its metrics flag
+    /// Serve no metrics, as an SGLang engine started without its metrics flag, or vLLM with its
+    /// statistics off
     #[arg(long)]
     pub(crate) no_metrics: bool,
 

@@ -9,7 +9,7 @@ use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use plimsoll_scrape::Report;
 use plimsoll_sim::{SimConfig, SimEngine};
-use plimsoll_wire::Role;
+use plimsoll_wire::{Engine, Role};
 use tokio::net::TcpListener;
 
 use super::look::Looker;
@@ -59,6 +59,26 @@ async fn engines_tell_their_roles_and_come_in_the_order_of_the_targets() {
         (decode_url.as_str(), "decode", "capacity_only"),
     ];
     assert_eq!(shown(&report), want);
+    assert!(is_complete);
+}
+
+#[tokio::test]
+async fn a_vllm_engine_is_read_as_one() {
+    let config = SimConfig { engine: Engine::Vllm, dp: 2, ..SimConfig::default() };
+    let engine = engine(config.capacity_tokens(4096)).await;
+    let (report, _) = Looker::new(&kv(&[&engine.url()])).look().await;
+    let worker = &report.workers[0];
+    assert_eq!(
+        (worker.engine.as_deref(), worker.version.as_deref()),
+        (Some("vllm"), Some("0.32.0"))
+    );
+    let plain = SimConfig { engine: Engine::Vllm, ..SimConfig::default() };
+    let plain = self::engine(plain.capacity_tokens(4096)).await;
+    let (report, is_complete) = Looker::new(&kv(&[&plain.url()])).look().await;
+    let load = &report.workers[0].load;
+    assert_eq!((load.capacity_tokens, load.used_tokens), (Some(4096), Some(0)));
+    assert_eq!((load.running_requests, load.queued_requests), (Some(0), Some(0)));
+    assert_eq!(shown(&report), [(plain.url().as_str(), "plain", "ok")]);
     assert!(is_complete);
 }
 

@@ -1,19 +1,25 @@
-//! Reading a request: one shape for all three APIs.
+//! Reading a request: one shape for all APIs, and the checks of SGLang.
 
 use http::HeaderMap;
-use plimsoll_wire::Role;
+use plimsoll_wire::{Engine as Kind, Role};
 use serde_json::{Map, Value};
 
 use super::{
     Api, invalid,
     problem::Problem,
+    prompts,
     rooms::{self, Meeting},
+    run::{self, Dialect},
+    vllm,
 };
 use crate::{
     sequence::Task,
-    server::reply::Reply,
+    server::{
+        body::SimBody,
+        reply::{self, Reply},
+    },
     state::Engine,
-    text::{Token, tokenize},
+    text::Token,
 };
 
 /// Samples of one prompt that are generated at most, whatever `n` says.
@@ -22,7 +28,6 @@ const MAX_SAMPLES: i64 = 128;
 /// What a client asks for.
 #[derive(Debug)]
 pub(crate) struct Ask {
-    pub(crate) api: Api,
     /// The model name to echo: the client's own, if it gave one.
     pub(crate) model: String,
     pub(crate) stream: bool,
@@ -30,8 +35,6 @@ pub(crate) struct Ask {
     pub(crate) include_usage: bool,
     /// Usage in each event of the stream.
     pub(crate) continuous_usage: bool,
-    /// The limit is the engine's own, so the answer ends by itself.
-    pub(crate) ends_itself: bool,
     /// The prompts came as a list: `/generate` answers with one.
     pub(crate) is_list: bool,
     /// `/generate`: tell log probabilities, of prompt tokens from this one on.
@@ -50,11 +53,15 @@ pub(super) struct Refused {
 
 impl Refused {
     /// The answer: JSON, or for `/generate` a stream, if the request asks for one.
-    pub(super) fn reply(&self, api: Api) -> Reply {
+    pub(super) fn reply(&self, api: Api, dialect: &dyn Dialect) -> Reply {
         if api == Api::Native && self.stream && self.problem.is_streamed() {
-            self.problem.stream(api)
+            let event = dialect.problem_event(&self.problem);
+            reply::events(SimBody::events(|outlet| async move {
+                outlet.send(event).await;
+                outlet.send(run::DONE).await;
+            }))
         } else {
-            self.problem.reply(api)
+            dialect.refuse(&self.problem)
         }
     }
 }
@@ -69,6 +76,10 @@ impl Ask {
         headers: &HeaderMap,
         body: &[u8],
     ) -> Result<Self, Refused> {
+        if engine.config.engine == Kind::Vllm {
+            let read = vllm::read(engine, api, headers, body);
+            return read.map_err(|problem| Refused { problem, stream: false });
+        }
         let value = serde_json::from_slice::<Value>(body);
         let value = value.map_err(|error| invalid::bad_json(api, body, &error));
         let value = value.map_err(|problem| Refused { problem, stream: false })?;
@@ -87,12 +98,14 @@ impl Ask {
         let empty = Map::new();
         let body = value.as_object().unwrap_or(&empty);
         let sampling = if api == Api::Native { &value["sampling_params"] } else { value };
-        let (prompts, is_list) = prompts(api, value)?;
+        let (prompts, is_list) = read_prompts(api, value)?;
         let limit = limit(engine, api, sampling)?;
         let samples = integer(api, sampling, "n")?.unwrap_or(1).clamp(1, MAX_SAMPLES) as u32;
         let rooms = rooms::of_request(body, headers, prompts.len(), engine.bootstrap_port())?;
-        let ends_itself = limit.is_none() && sampling["ignore_eos"] != true;
-        let max_new = limit.unwrap_or(engine.config.default_max_tokens);
+        // Prefill makes the first token and leaves the rest to decode.
+        let prefill = engine.config.role == Role::Prefill;
+        let ends_itself = limit.is_none() && sampling["ignore_eos"] != true && !prefill;
+        let max_new = if prefill { 1 } else { limit.unwrap_or(engine.config.default_max_tokens) };
         let mut tasks = Vec::with_capacity(prompts.len() * samples as usize);
         for (at, prompt) in prompts.into_iter().enumerate() {
             if prompt.len() as u64 >= engine.max_prompt() {
@@ -110,6 +123,7 @@ impl Ask {
                 prompt: prompt.clone(),
                 sample,
                 max_new: max_new.min(room_left),
+                ends_itself,
                 stream,
                 meeting: meeting.clone(),
             }));
@@ -117,12 +131,10 @@ impl Ask {
         let model = value["model"].as_str().unwrap_or(&engine.config.model).to_owned();
         let options = &value["stream_options"];
         Ok(Self {
-            api,
             model,
             stream,
             include_usage: options["include_usage"] == true,
             continuous_usage: options["continuous_usage_stats"] == true,
-            ends_itself: ends_itself && engine.config.role != Role::Prefill,
             is_list,
             logprobs: (value["return_logprob"] == true).then(|| first_logprob(value)),
             tasks,
@@ -136,12 +148,12 @@ fn first_logprob(value: &Value) -> usize {
 }
 
 /// The prompts as tokens, and whether they came as a list.
-fn prompts(api: Api, value: &Value) -> Result<(Vec<Vec<Token>>, bool), Problem> {
+fn read_prompts(api: Api, value: &Value) -> Result<(Vec<Vec<Token>>, bool), Problem> {
     let field = match api {
         Api::Chat => {
             let messages = value["messages"].as_array();
             let messages = messages.ok_or_else(|| invalid::missing(api, "messages", value))?;
-            return Ok((vec![tokenize(&template(messages))], false));
+            return Ok((vec![prompts::of_chat(messages)], false));
         }
         Api::Completions if value["prompt"].is_null() => {
             return Err(invalid::missing(api, "prompt", value));
@@ -150,47 +162,12 @@ fn prompts(api: Api, value: &Value) -> Result<(Vec<Vec<Token>>, bool), Problem> 
         Api::Native if value["text"].is_null() => &value["input_ids"],
         Api::Native => &value["text"],
     };
-    match field {
-        Value::String(text) => Ok((vec![tokenize(text)], false)),
-        Value::Array(items) if items.iter().all(Value::is_number) && !items.is_empty() => {
-            Ok((vec![token_ids(items)], false))
-        }
-        Value::Array(items) if !items.is_empty() => {
-            let prompts = items.iter().map(|item| match item {
-                Value::Array(ids) => token_ids(ids),
-                other => tokenize(other.as_str().unwrap_or_default()),
-            });
-            Ok((prompts.collect(), true))
-        }
-        _ if api == Api::Native => {
-            Err(Problem::bad("Either text, input_ids or input_embeds should be provided."))
-        }
-        _ => Err(Problem::bad("Prompt cannot be empty")),
-    }
-}
-
-fn token_ids(ids: &[Value]) -> Vec<Token> {
-    ids.iter().map(|id| id.as_u64().unwrap_or_default() as Token).collect()
-}
-
-/// A chat as one text. Contents may be strings or lists of text parts.
-fn template(messages: &[Value]) -> String {
-    let mut text = String::new();
-    for message in messages {
-        text.push_str("<|");
-        text.push_str(message["role"].as_str().unwrap_or("user"));
-        text.push_str("|>\n");
-        match &message["content"] {
-            Value::Array(parts) => {
-                parts.iter().filter_map(|part| part["text"].as_str()).for_each(|part| {
-                    text.push_str(part);
-                });
-            }
-            content => text.push_str(content.as_str().unwrap_or_default()),
-        }
-        text.push('\n');
-    }
-    text + "<|assistant|>\n"
+    prompts::of_field(field).ok_or_else(|| {
+        Problem::bad(match api {
+            Api::Native => "Either text, input_ids or input_embeds should be provided.",
+            Api::Chat | Api::Completions => "Prompt cannot be empty",
+        })
+    })
 }
 
 /// The client's limit on new tokens, with the other sampling parameters checked on the way.

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::{
+    problem::Problem,
     run::{Answer, Dialect, event},
     usage::{Finish, Metadata, Usage},
 };
@@ -72,7 +73,7 @@ struct Delta<'a> {
 
 impl Dialect for Chat {
     fn whole(&self, answer: &Answer, sequences: &[Sequence]) -> Vec<u8> {
-        let Finish { finish_reason, matched_stop } = Finish::of(answer.ask.ends_itself);
+        let Finish { finish_reason, matched_stop } = Finish::of(&sequences[0]);
         let choices = sequences.iter().enumerate().map(|(index, sequence)| Choice {
             index,
             message: Message {
@@ -111,7 +112,7 @@ impl Dialect for Chat {
 
     /// SGLang closes every choice under the id of one of them.
     fn closing(&self, answer: &Answer, index: usize, sequences: &[Sequence]) -> Option<Bytes> {
-        let finish = Finish::of(answer.ask.ends_itself);
+        let finish = Finish::of(&sequences[index]);
         let choice = choice(index, Delta::default(), finish);
         Some(chunk(answer, &sequences[0], &[choice], None))
     }
@@ -119,6 +120,14 @@ impl Dialect for Chat {
     fn usage(&self, answer: &Answer, sequences: &[Sequence]) -> Option<Bytes> {
         let usage = Usage::of(sequences, answer.engine.config.cache_report);
         Some(chunk(answer, &sequences[0], &[], Some(usage)))
+    }
+
+    fn problem(&self, problem: &Problem) -> Vec<u8> {
+        problem.flat()
+    }
+
+    fn problem_event(&self, problem: &Problem) -> Bytes {
+        problem.flat_event()
     }
 }
 

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::{
+    problem::Problem,
     run::{Answer, Dialect, event},
     usage::{Finish, Metadata, ShortUsage, Usage},
 };
@@ -47,7 +48,7 @@ struct Choice<'a> {
 
 impl Dialect for Completions {
     fn whole(&self, answer: &Answer, sequences: &[Sequence]) -> Vec<u8> {
-        let finish = Finish::of(answer.ask.ends_itself);
+        let finish = Finish::of(&sequences[0]);
         let choices = sequences.iter().enumerate();
         let whole = Whole {
             id: &sequences[0].task.rid,
@@ -67,7 +68,7 @@ impl Dialect for Completions {
 
     fn piece(&self, answer: &Answer, index: usize, sequence: &Sequence, text: &str) -> Bytes {
         let ended = sequence.is_done();
-        let finish = if ended { Finish::of(answer.ask.ends_itself) } else { Finish::NONE };
+        let finish = if ended { Finish::of(sequence) } else { Finish::NONE };
         let cache_report = answer.engine.config.cache_report;
         let usage =
             answer.ask.continuous_usage.then(|| Usage::so_far(sequence, cache_report).short());
@@ -81,6 +82,14 @@ impl Dialect for Completions {
     fn usage(&self, answer: &Answer, sequences: &[Sequence]) -> Option<Bytes> {
         let usage = Usage::of(sequences, answer.engine.config.cache_report);
         Some(chunk(answer, &sequences[0], &[], Some(usage.short())))
+    }
+
+    fn problem(&self, problem: &Problem) -> Vec<u8> {
+        problem.flat()
+    }
+
+    fn problem_event(&self, problem: &Problem) -> Bytes {
+        problem.flat_event()
     }
 }
 

@@ -5,6 +5,7 @@ use plimsoll_wire::Role;
 use serde::Serialize;
 
 use super::{
+    problem::Problem,
     run::{Answer, Dialect, event},
     usage::WeightVersion,
 };
@@ -127,6 +128,14 @@ impl Dialect for Native {
     fn usage(&self, _: &Answer, _: &[Sequence]) -> Option<Bytes> {
         None
     }
+
+    fn problem(&self, problem: &Problem) -> Vec<u8> {
+        problem.native()
+    }
+
+    fn problem_event(&self, problem: &Problem) -> Bytes {
+        problem.native_event()
+    }
 }
 
 fn item<'a>(answer: &Answer, sequence: &'a Sequence) -> Item<'a> {
@@ -170,7 +179,7 @@ fn meta<'a>(answer: &Answer, sequence: &'a Sequence) -> Meta<'a> {
 fn finish(answer: &Answer, sequence: &Sequence) -> Finish {
     match answer.engine.config.role {
         Role::Prefill => Finish::Length { length: 0 },
-        _ if answer.ask.ends_itself => Finish::Stop { matched: EOS },
+        _ if sequence.task.ends_itself => Finish::Stop { matched: EOS },
         _ => Finish::Length { length: sequence.output.len() },
     }
 }

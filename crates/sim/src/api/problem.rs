@@ -1,4 +1,4 @@
-//! Errors in SGLang's shapes.
+//! Errors and the shapes they are told in.
 
 use std::time::Duration;
 
@@ -6,13 +6,15 @@ use bytes::Bytes;
 use http::StatusCode;
 use plimsoll_wire::Role;
 use serde::Serialize;
+use serde_json::Value;
 
-use super::Api;
-use crate::server::{body::SimBody, reply, reply::Reply};
-
-/// The event a scripted fault sends.
-pub(crate) const STREAM_FAULT: &[u8] = b"data: {\"error\": {\"object\": \"error\", \"message\": \
+/// The event a scripted fault sends as SGLang.
+pub(super) const FLAT_FAULT: &[u8] = b"data: {\"error\": {\"object\": \"error\", \"message\": \
     \"Scripted fault\", \"type\": \"INTERNAL_SERVER_ERROR\", \"param\": null, \"code\": 500}}\n\n";
+
+/// The event a scripted fault sends as vLLM.
+pub(super) const NESTED_FAULT: &[u8] = b"data: {\"error\": {\"message\": \"Scripted fault\", \
+    \"type\": \"InternalServerError\", \"param\": null, \"code\": 500}}\n\n";
 
 /// Why a request cannot be served.
 #[derive(Debug, Clone)]
@@ -21,6 +23,8 @@ pub(crate) struct Problem {
     /// `type` of the flat JSON.
     kind: &'static str,
     message: String,
+    /// The field at fault, where it is told.
+    param: Option<String>,
     /// A refusal that `/generate` puts into the stream if one was asked for.
     streamed: bool,
 }
@@ -32,6 +36,15 @@ struct Flat<'a> {
     message: &'a str,
     r#type: &'a str,
     param: Option<()>,
+    code: u16,
+}
+
+/// What vLLM tells.
+#[derive(Serialize)]
+struct Fault<'a> {
+    message: &'a str,
+    r#type: &'a str,
+    param: Option<&'a str>,
     code: u16,
 }
 
@@ -59,7 +72,7 @@ impl Problem {
     /// A request SGLang's own checks refuse.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         let (status, kind) = (StatusCode::BAD_REQUEST, "BadRequestError");
-        Self { status, kind, message: message.into(), streamed: false }
+        Self { status, kind, message: message.into(), param: None, streamed: false }
     }
 
     /// A request body the schema refuses.
@@ -107,23 +120,32 @@ impl Problem {
             )
         };
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        Self { status, kind: "500", message, streamed: true }
+        Self { status, kind: "500", message, param: None, streamed: true }
     }
 
-    /// The answer instead of a JSON one.
-    pub(crate) fn reply(&self, api: Api) -> Reply {
-        let message = self.message.as_str();
-        let body = match api {
-            Api::Native => serde_json::to_vec(&Nested { error: Message { message } }),
-            Api::Chat | Api::Completions => serde_json::to_vec(&Flat {
-                object: "error",
-                message,
-                r#type: self.kind,
-                param: None,
-                code: self.status.as_u16(),
-            }),
-        };
-        reply::json(self.status, body.unwrap_or_default())
+    /// vLLM: something went wrong within.
+    pub(crate) fn internal() -> Self {
+        let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError");
+        Self { status, kind, ..Self::bad("Internal server error") }
+    }
+
+    /// vLLM: the engine's core has died.
+    pub(crate) fn engine_dead() -> Self {
+        let message =
+            "EngineCore encountered an issue. See stack trace (above) for the root cause.";
+        Self { message: message.to_owned(), ..Self::internal() }
+    }
+
+    /// vLLM: there is no such model.
+    pub(super) fn no_model(name: &str, served: &str) -> Self {
+        let message = format!("The model `{name}` does not exist. Valid aliases: {served}.");
+        let (status, kind) = (StatusCode::NOT_FOUND, "NotFoundError");
+        Self { status, kind, ..Self::bad(message) }.about("model")
+    }
+
+    /// Names the field at fault.
+    pub(super) fn about(self, field: impl Into<String>) -> Self {
+        Self { param: Some(field.into()), ..self }
     }
 
     /// Whether `/generate` streams the refusal with status 200.
@@ -131,33 +153,75 @@ impl Problem {
         self.streamed
     }
 
-    /// A stream that holds nothing but the error.
-    pub(crate) fn stream(&self, api: Api) -> Reply {
-        let event = self.event(api);
-        reply::events(SimBody::events(|outlet| async move {
-            outlet.send(event).await;
-            outlet.send(super::run::DONE).await;
-        }))
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
     }
 
-    /// The error within a stream. The OpenAI routes write it as Python's `json.dumps` does.
-    pub(crate) fn event(&self, api: Api) -> Bytes {
-        let code = self.status.as_u16();
-        if api == Api::Native {
-            let bad = self.status == StatusCode::BAD_REQUEST;
-            let r#type = if bad { "invalid_request_error" } else { "internal_server_error" };
-            let event = NativeEvent { message: &self.message, r#type, code, retryable: false };
-            return super::run::event(&Nested { error: event });
-        }
+    /// The flat shape of the OpenAI routes.
+    pub(super) fn flat(&self) -> Vec<u8> {
+        let flat = Flat {
+            object: "error",
+            message: &self.message,
+            r#type: self.kind,
+            param: None,
+            code: self.status.as_u16(),
+        };
+        serde_json::to_vec(&flat).unwrap_or_default()
+    }
+
+    /// The error within a stream of the OpenAI routes, spaced as Python's `json.dumps` does.
+    pub(super) fn flat_event(&self) -> Bytes {
         let kind = match self.status {
             StatusCode::BAD_REQUEST => "BAD_REQUEST",
             _ => "INTERNAL_SERVER_ERROR",
         };
         let message = serde_json::to_string(&self.message).unwrap_or_default();
+        let code = self.status.as_u16();
         let event = format!(
             "data: {{\"error\": {{\"object\": \"error\", \"message\": {message}, \"type\": \
              \"{kind}\", \"param\": null, \"code\": {code}}}}}\n\n"
         );
         event.into()
+    }
+
+    /// vLLM's shape.
+    pub(super) fn nested(&self) -> Vec<u8> {
+        let error = self.nested_error();
+        serde_json::to_vec(&Nested { error }).unwrap_or_default()
+    }
+
+    /// vLLM's error within a stream, spaced as Python's `json.dumps` does.
+    pub(super) fn nested_event(&self) -> Bytes {
+        let Fault { message, r#type, param, code } = self.nested_error();
+        let [message, param] = [Some(message), param].map(Value::from);
+        let event = format!(
+            "data: {{\"error\": {{\"message\": {message}, \"type\": \"{type}\", \"param\": {param}, \
+             \"code\": {code}}}}}\n\n"
+        );
+        event.into()
+    }
+
+    fn nested_error(&self) -> Fault<'_> {
+        Fault {
+            message: &self.message,
+            r#type: self.kind,
+            param: self.param.as_deref(),
+            code: self.status.as_u16(),
+        }
+    }
+
+    /// The shape of `/generate`.
+    pub(super) fn native(&self) -> Vec<u8> {
+        let nested = Nested { error: Message { message: &self.message } };
+        serde_json::to_vec(&nested).unwrap_or_default()
+    }
+
+    /// The error within a stream of `/generate`.
+    pub(super) fn native_event(&self) -> Bytes {
+        let bad = self.status == StatusCode::BAD_REQUEST;
+        let r#type = if bad { "invalid_request_error" } else { "internal_server_error" };
+        let code = self.status.as_u16();
+        let event = NativeEvent { message: &self.message, r#type, code, retryable: false };
+        super::run::event(&Nested { error: event })
     }
 }

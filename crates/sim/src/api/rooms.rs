@@ -4,6 +4,7 @@ use http::HeaderMap;
 use serde_json::{Map, Value};
 
 use super::problem::Problem;
+use crate::bootstrap::nixl::Source;
 
 /// Where the halves of a pair meet for one prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,12 @@ pub(crate) enum Meeting {
     /// done: prefill answers, decode waits until its time is up. (The real decode hangs longer
     /// still, and either scheduler may die; the simulation stops at the time limit.)
     Shared(Room),
+    /// vLLM prefill: by keeping the KV under an id.
+    Keep(String),
+    /// vLLM decode: by fetching what prefill keeps.
+    Fetch(Source),
+    /// vLLM decode: told to fetch, but not where. That is the engine's end.
+    Broken,
 }
 
 // === impl Meeting ===
@@ -32,8 +39,8 @@ impl Meeting {
     /// The room's number, 0 where there is none.
     pub(crate) fn room_id(&self) -> u64 {
         match self {
-            Self::None => 0,
             Self::In(room) | Self::Shared(room) => room.id,
+            Self::None | Self::Keep(_) | Self::Fetch(_) | Self::Broken => 0,
         }
     }
 }

@@ -47,6 +47,22 @@ pub(super) trait Dialect: Sync {
 
     /// The event that tells usage, sent if asked for.
     fn usage(&self, answer: &Answer, sequences: &[Sequence]) -> Option<Bytes>;
+
+    /// An error as JSON.
+    fn problem(&self, problem: &Problem) -> Vec<u8>;
+
+    /// The event that tells an error.
+    fn problem_event(&self, problem: &Problem) -> Bytes;
+
+    /// Whether a failed stream still tells its usage.
+    fn tells_usage_of_failures(&self) -> bool {
+        true
+    }
+
+    /// The answer instead of one that cannot be given.
+    fn refuse(&self, problem: &Problem) -> Reply {
+        reply::json(problem.status(), self.problem(problem))
+    }
 }
 
 /// Bytes of an event with a JSON payload.
@@ -68,10 +84,12 @@ pub(super) async fn whole(
     open: OpenRequest,
 ) -> Reply {
     let (answer, sequences) = begin(engine, ask);
-    let ended = join_all(sequences.into_iter().map(|mut sequence| async move {
-        sequence.start().await?;
-        while sequence.step().await.is_some() {}
-        Ok::<_, Problem>(sequence)
+    let ended = join_all(sequences.into_iter().map(|mut sequence| {
+        alive(engine, async move {
+            sequence.start().await?;
+            while sequence.step().await.is_some() {}
+            Ok(sequence)
+        })
     }));
     match ended.await.into_iter().collect::<Result<Vec<_>, _>>() {
         Ok(sequences) => {
@@ -80,7 +98,7 @@ pub(super) async fn whole(
         }
         Err(problem) => {
             open.failed();
-            problem.reply(answer.ask.api)
+            dialect.refuse(&problem)
         }
     }
 }
@@ -97,14 +115,15 @@ pub(super) fn stream(
         let ended = join_all(sequences.into_iter().enumerate().map(|(index, mut sequence)| {
             let (outlet, answer) = (&outlet, &answer);
             async move {
-                let result = one(outlet, dialect, answer, index, &mut sequence).await;
+                let writing = one(outlet, dialect, answer, index, &mut sequence);
+                let result = alive(&answer.engine, writing).await;
                 (sequence, result)
             }
         }));
         let (sequences, results): (Vec<_>, Vec<_>) = ended.await.into_iter().unzip();
         let problem = results.into_iter().find_map(Result::err);
         if let Some(problem) = &problem {
-            outlet.send(problem.event(answer.ask.api)).await;
+            outlet.send(dialect.problem_event(problem)).await;
         } else {
             for index in 0..sequences.len() {
                 if let Some(event) = dialect.closing(&answer, index, &sequences) {
@@ -112,7 +131,8 @@ pub(super) fn stream(
                 }
             }
         }
-        if answer.ask.include_usage {
+        let tells = problem.is_none() || dialect.tells_usage_of_failures();
+        if answer.ask.include_usage && tells {
             if let Some(event) = dialect.usage(&answer, &sequences) {
                 outlet.send(event).await;
             }
@@ -144,6 +164,18 @@ async fn one(
         outlet.send(dialect.piece(answer, index, sequence, text)).await;
     }
     Ok(())
+}
+
+/// Work that fails when the engine dies.
+async fn alive<T>(
+    engine: &Engine,
+    work: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    tokio::select! {
+        biased;
+        result = work => result,
+        () = engine.death() => Err(Problem::engine_dead()),
+    }
 }
 
 fn begin(engine: &Arc<Engine>, mut ask: Ask) -> (Answer, Vec<Sequence>) {

@@ -4,6 +4,14 @@ use serde::Serialize;
 
 use crate::{sequence::Sequence, text::EOS};
 
+/// Tokens of one or more sequences.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) prompt: u64,
+    pub(super) completion: u64,
+    pub(super) cached: u64,
+}
+
 /// Usage of one or more sequences.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Usage {
@@ -31,39 +39,54 @@ struct PromptDetails {
     cached_tokens: u64,
 }
 
+// === impl Counts ===
+
+impl Counts {
+    /// A prompt counts once, whatever its number of samples.
+    pub(super) fn of<'a>(sequences: impl IntoIterator<Item = &'a Sequence>) -> Self {
+        let mut counts = Self::default();
+        for sequence in sequences {
+            counts.completion += sequence.output.len() as u64;
+            if sequence.task.sample == 0 {
+                counts.prompt += sequence.task.prompt.len() as u64;
+                counts.cached += sequence.cached;
+            }
+        }
+        counts
+    }
+
+    /// One sequence so far, its prompt counted whichever sample it is.
+    pub(super) fn so_far(sequence: &Sequence) -> Self {
+        Self { prompt: sequence.task.prompt.len() as u64, ..Self::of([sequence]) }
+    }
+}
+
 // === impl Usage ===
 
 impl Usage {
-    /// Usage of sequences together. A prompt counts once, whatever its number of samples; cached
-    /// tokens are told if the engine reports them.
+    /// Usage of sequences together; cached tokens are told if the engine reports them.
     pub(super) fn of<'a>(
         sequences: impl IntoIterator<Item = &'a Sequence>,
         cache_report: bool,
     ) -> Self {
-        let (mut prompt_tokens, mut completion_tokens, mut cached_tokens) = (0, 0, 0);
-        for sequence in sequences {
-            completion_tokens += sequence.output.len() as u64;
-            if sequence.task.sample == 0 {
-                prompt_tokens += sequence.task.prompt.len() as u64;
-                cached_tokens += sequence.cached;
-            }
-        }
+        Self::new(Counts::of(sequences), cache_report)
+    }
+
+    /// Usage of one sequence so far.
+    pub(super) fn so_far(sequence: &Sequence, cache_report: bool) -> Self {
+        Self::new(Counts::so_far(sequence), cache_report)
+    }
+
+    fn new(counts: Counts, cache_report: bool) -> Self {
+        let Counts { prompt, completion, cached: cached_tokens } = counts;
         Self {
-            prompt_tokens,
-            total_tokens: prompt_tokens + completion_tokens,
-            completion_tokens,
+            prompt_tokens: prompt,
+            total_tokens: prompt + completion,
+            completion_tokens: completion,
             prompt_tokens_details: cache_report.then_some(PromptDetails { cached_tokens }),
             reasoning_tokens: 0,
             completion_tokens_details: None,
         }
-    }
-
-    /// Usage of one sequence so far, its prompt counted whichever sample it is.
-    pub(super) fn so_far(sequence: &Sequence, cache_report: bool) -> Self {
-        let mut usage = Self::of([sequence], cache_report);
-        usage.prompt_tokens = sequence.task.prompt.len() as u64;
-        usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
-        usage
     }
 
     /// The same without nulls.
@@ -92,8 +115,8 @@ impl Finish {
     pub(super) const NONE: Self = Self { finish_reason: None, matched_stop: None };
 
     /// By itself, or at the client's limit.
-    pub(super) fn of(ends_itself: bool) -> Self {
-        if ends_itself {
+    pub(super) fn of(sequence: &Sequence) -> Self {
+        if sequence.task.ends_itself {
             Self { finish_reason: Some("stop"), matched_stop: Some(EOS) }
         } else {
             Self { finish_reason: Some("length"), matched_stop: None }

@@ -1,11 +1,13 @@
-//! Where prefill and decode meet.
+//! Where prefill and decode meet: in a room (SGLang), or through what prefill keeps (vLLM, see
+//! [`nixl`]).
 //!
-//! A prefill engine keeps one [`Room`] for each request, named by `bootstrap_room`. Decode asks for
-//! the room at the prefill's bootstrap port (`POST /sim/rooms/ROOM`), which is answered once
-//! prefill has computed the prompt. Either side may come first; whoever leaves frees its place.
-//! The protocol stands in for SGLang's own, whose KV transfer has no meaning here.
+//! An SGLang prefill engine keeps one [`Room`] for each request, named by `bootstrap_room`. Decode
+//! asks for the room at the prefill's bootstrap port (`POST /sim/rooms/ROOM`), which is answered
+//! once prefill has computed the prompt. Either side may come first; whoever leaves frees its
+//! place. The protocol stands in for SGLang's own, whose KV transfer has no meaning here.
 
 mod client;
+pub(crate) mod nixl;
 mod server;
 
 use std::{

@@ -1,10 +1,10 @@
-//! Histograms of seconds.
+//! Histograms.
 
 use std::time::Duration;
 
 use super::text::{Labels, Page, number};
 
-/// Counts of observed times, by upper bound.
+/// Counts of observed values, by upper bound.
 #[derive(Debug)]
 pub(super) struct Histogram {
     bounds: &'static [f64],
@@ -21,18 +21,33 @@ impl Histogram {
     }
 
     pub(super) fn observe(&mut self, time: Duration) {
-        let seconds = time.as_secs_f64();
-        if let Some(at) = self.bounds.iter().position(|&bound| seconds <= bound) {
+        self.observe_value(time.as_secs_f64());
+    }
+
+    pub(super) fn observe_value(&mut self, value: f64) {
+        if let Some(at) = self.bounds.iter().position(|&bound| value <= bound) {
             self.counts[at] += 1;
         }
-        self.sum += seconds;
+        self.sum += value;
         self.count += 1;
     }
 
-    /// Writes sum, buckets and count, in prometheus_client's multi-process order. `le` is sorted
-    /// in among the labels, which begin with `engine_type`, before `model_name`.
+    /// Writes sum, buckets and count, in prometheus_client's multi-process order.
     pub(super) fn write(&self, page: &mut Page, name: &str, labels: &Labels<'_>) {
         page.sample(&format!("{name}_sum"), labels, self.sum);
+        self.write_buckets(page, name, labels);
+        page.sample(&format!("{name}_count"), labels, self.count as f64);
+    }
+
+    /// Writes buckets, count and sum, in its single-process order.
+    pub(super) fn write_alone(&self, page: &mut Page, name: &str, labels: &Labels<'_>) {
+        self.write_buckets(page, name, labels);
+        page.sample(&format!("{name}_count"), labels, self.count as f64);
+        page.sample(&format!("{name}_sum"), labels, self.sum);
+    }
+
+    /// `le` is sorted in among the labels.
+    fn write_buckets(&self, page: &mut Page, name: &str, labels: &Labels<'_>) {
         let place = labels.partition_point(|(label, _)| *label < "le");
         let bucket = format!("{name}_bucket");
         let mut total = 0;
@@ -44,7 +59,6 @@ impl Histogram {
             labels.insert(place, ("le", &bound));
             page.sample(&bucket, &labels, total as f64);
         }
-        page.sample(&format!("{name}_count"), labels, self.count as f64);
     }
 
     fn in_bounds(&self) -> u64 {
@@ -62,7 +76,7 @@ mod tests {
         for millis in [100, 700, 5000] {
             histogram.observe(Duration::from_millis(millis));
         }
-        let mut page = Page::default();
+        let mut page = Page::new("sglang:");
         histogram.write(&mut page, "t", &[("engine_type", "x"), ("model_name", "m")]);
         assert_eq!(
             page.into_text(),

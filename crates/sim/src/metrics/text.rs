@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 /// A metrics page being written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Page {
+    prefix: &'static str,
     text: String,
 }
 
@@ -14,21 +15,29 @@ pub(super) type Labels<'a> = [(&'a str, &'a str)];
 // === impl Page ===
 
 impl Page {
-    /// Begins a family; `name` is without `sglang:`.
+    /// An empty page whose names begin with `prefix`.
+    pub(super) fn new(prefix: &'static str) -> Self {
+        Self { prefix, text: String::new() }
+    }
+
+    /// Begins a family; `name` is without the prefix.
     pub(super) fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let prefix = self.prefix;
         // Writing to a `String` cannot fail, here and below.
-        let _ = write!(self.text, "# HELP sglang:{name} {help}\n# TYPE sglang:{name} {kind}\n");
+        let _ = write!(self.text, "# HELP {prefix}{name} {help}\n# TYPE {prefix}{name} {kind}\n");
     }
 
     /// Writes one sample.
     pub(super) fn sample(&mut self, name: &str, labels: &Labels<'_>, value: f64) {
-        let _ = write!(self.text, "sglang:{name}{{");
+        let _ = write!(self.text, "{}{name}", self.prefix);
+        let (open, close) = if labels.is_empty() { ("", "") } else { ("{", "}") };
+        self.text.push_str(open);
         for (at, (label, text)) in labels.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
             let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
             let _ = write!(self.text, "{comma}{label}=\"{text}\"");
         }
-        let _ = writeln!(self.text, "}} {}", number(value));
+        let _ = writeln!(self.text, "{close} {}", number(value));
     }
 
     pub(super) fn into_text(self) -> String {

@@ -16,6 +16,8 @@ pub(crate) struct Activity {
     pub(crate) computed: u64,
     /// Prompt tokens taken from the cache.
     pub(crate) cached: u64,
+    /// Prompt tokens fetched from a prefill engine (vLLM).
+    pub(crate) fetched: u64,
     /// Tokens generated.
     pub(crate) generated: u64,
     /// Cached part of the last prompt, 0 to 1.
@@ -33,6 +35,7 @@ impl Activity {
             started: false,
             computed: 0,
             cached: 0,
+            fetched: 0,
             generated: 0,
             hit_rate: 0.0,
             window_start: Instant::now(),
@@ -47,6 +50,13 @@ impl Activity {
         self.computed += prompt - cached;
         self.cached += cached;
         self.hit_rate = if prompt == 0 { 0.0 } else { cached as f64 / prompt as f64 };
+    }
+
+    /// Notes a prompt that was fetched but for `cached` tokens.
+    pub(super) fn fetched(&mut self, prompt: u64, cached: u64) {
+        self.started = true;
+        self.fetched += prompt - cached;
+        self.cached += cached;
     }
 
     /// Notes a generated token.

@@ -16,9 +16,9 @@ use std::{
 
 use tokio::sync::Notify;
 
-pub(crate) use self::activity::Activity;
 use self::pool::{Held, Pool};
-use crate::{sync::lock, text::Token};
+pub(crate) use self::{activity::Activity, prefix::BLOCK};
+use crate::{metrics::Tally, sync::lock, text::Token};
 
 /// Queues only a prefill/decode pair has.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,8 @@ pub(crate) struct Rank {
     max_holders: usize,
     state: Mutex<State>,
     stages: [AtomicU64; 4],
+    /// What vLLM counts by rank; SGLang's counts of finished requests have none.
+    pub(crate) tally: Mutex<Tally>,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,8 @@ impl Rank {
     pub(crate) fn new(capacity: u64, max_holders: usize, caching: bool) -> Self {
         let (pool, activity) = (Pool::new(capacity, caching), Activity::new());
         let state = Mutex::new(State { pool, activity, waiting: VecDeque::new() });
-        Self { max_holders: max_holders.max(1), state, stages: Default::default() }
+        let (stages, tally) = Default::default();
+        Self { max_holders: max_holders.max(1), state, stages, tally }
     }
 
     /// Waits for room for a prompt and up to `max_new` more tokens.
@@ -207,6 +210,29 @@ impl Lease {
     pub(crate) fn prefilled(&self) {
         let prompt = self.tokens.len() as u64;
         lock(&self.rank.state).activity.prefilled(prompt, self.cached());
+    }
+
+    /// Notes that the prompt's KV, beyond what was cached here, came from a prefill engine.
+    pub(crate) fn fetched(&self) {
+        let prompt = self.tokens.len() as u64;
+        lock(&self.rank.state).activity.fetched(prompt, self.cached());
+    }
+
+    /// Notes that the request has run, while its KV stays.
+    pub(crate) fn park(&mut self) {
+        let mut state = lock(&self.rank.state);
+        state.pool.park(&mut self.held);
+        state.wake_first();
+    }
+
+    /// Notes that the KV was kept for nobody.
+    pub(crate) fn expired(&self) {
+        lock(&self.rank.tally).expired();
+    }
+
+    /// Tokens of prompt and answer.
+    pub(crate) fn len(&self) -> u64 {
+        self.tokens.len() as u64
     }
 
     /// Adds a generated token.

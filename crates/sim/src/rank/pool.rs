@@ -24,6 +24,8 @@ pub(super) struct Held {
     locked: Vec<BlockId>,
     own: u64,
     reserved: u64,
+    /// Its request no longer runs.
+    parked: bool,
 }
 
 // === impl Held ===
@@ -70,7 +72,7 @@ impl Pool {
         self.own += own;
         self.reserved += max_new;
         self.holders += 1;
-        Some(Held { locked, own, reserved: max_new })
+        Some(Held { locked, own, reserved: max_new, parked: false })
     }
 
     /// Turns one reserved token into a held one.
@@ -84,10 +86,19 @@ impl Pool {
         }
     }
 
+    /// Keeps the tokens of a request that no longer runs.
+    pub(super) fn park(&mut self, held: &mut Held) {
+        if !held.parked {
+            held.parked = true;
+            self.holders -= 1;
+            self.reserved -= std::mem::take(&mut held.reserved);
+        }
+    }
+
     /// Gives everything back; the whole blocks of `tokens`, the request's prompt and answer, stay
     /// in the cache.
     pub(super) fn release(&mut self, held: &Held, tokens: &[Token]) {
-        self.holders -= 1;
+        self.holders -= usize::from(!held.parked);
         self.own -= held.own;
         self.reserved -= held.reserved;
         self.prefix.unlock(&held.locked);

@@ -1,7 +1,9 @@
 //! The server.
 
 use std::{
-    fmt, io,
+    fmt,
+    future::pending,
+    io,
     net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex},
 };
@@ -65,7 +67,7 @@ impl ReplayServer {
         let log = Arc::new(log);
         let (shared, answer) = (Arc::clone(&log), Arc::new(answer));
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listening = accept::listen(addr, move |stream| {
+        let listening = accept::listen(addr, pending(), move |stream| {
             let (log, answer) = (Arc::clone(&shared), Arc::clone(&answer));
             async move {
                 let connection = Connection { stream, pending: BytesMut::new(), log };

@@ -1,6 +1,6 @@
 //! Listening, one task a connection, and stopping all of it.
 
-use std::{future::Future, io, net::SocketAddr, time::Duration};
+use std::{future::Future, io, net::SocketAddr, pin::pin, time::Duration};
 
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -31,8 +31,13 @@ impl Listening {
     }
 }
 
-/// Binds `addr` and runs `serve` for each connection.
-pub(crate) async fn listen<S, F>(addr: SocketAddr, serve: S) -> io::Result<Listening>
+/// Binds `addr` and runs `serve` for each connection. After `last_call` no more are taken; those
+/// there are run to their own end.
+pub(crate) async fn listen<S, F>(
+    addr: SocketAddr,
+    last_call: impl Future<Output = ()> + Send + 'static,
+    serve: S,
+) -> io::Result<Listening>
 where
     S: Fn(TcpStream) -> F + Send + 'static,
     F: Future<Output = ()> + Send + 'static,
@@ -40,19 +45,25 @@ where
     let listener = TcpListener::bind(addr).await?;
     let addr = listener.local_addr()?;
     let (stop, stopped) = oneshot::channel();
-    let task = tokio::spawn(run(listener, stopped, serve));
+    let task = tokio::spawn(run(listener, stopped, last_call, serve));
     Ok(Listening { addr, stop, task })
 }
 
-async fn run<S, F>(listener: TcpListener, mut stopped: oneshot::Receiver<()>, serve: S)
-where
+async fn run<S, F>(
+    listener: TcpListener,
+    mut stopped: oneshot::Receiver<()>,
+    last_call: impl Future<Output = ()>,
+    serve: S,
+) where
     S: Fn(TcpStream) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
     let mut connections = JoinSet::new();
-    loop {
+    let mut last_call = pin!(last_call);
+    let stopping = loop {
         tokio::select! {
-            _ = &mut stopped => break,
+            _ = &mut stopped => break true,
+            () = &mut last_call => break false,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     if let Err(error) = stream.set_nodelay(true) {
@@ -68,7 +79,13 @@ where
             },
             Some(_) = connections.join_next() => {}
         }
-    }
+    };
     drop(listener);
+    if !stopping {
+        tokio::select! {
+            () = async { while connections.join_next().await.is_some() {} } => {}
+            _ = stopped => {}
+        }
+    }
     connections.shutdown().await;
 }

