@@ -5,7 +5,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
@@ -43,7 +43,10 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let guard = (self.options.classify)(request.uri().path()).map(|endpoint| {
+        // A browser asks by OPTIONS whether it may ask: no request yet.
+        let asks = request.method() != Method::OPTIONS;
+        let endpoint = (self.options.classify)(request.uri().path()).filter(|_| asks);
+        let guard = endpoint.map(|endpoint| {
             let exchange = Exchange::new(endpoint, &mut request, &self.options);
             Guard::new(self.sink.clone(), exchange)
         });

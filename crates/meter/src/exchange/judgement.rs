@@ -1,7 +1,7 @@
 //! How a request ended, and how far its counts can be trusted.
 
 use http::StatusCode;
-use plimsoll_wire::{Usage, reply::Reply};
+use plimsoll_wire::{Upstream, Usage, reply::Reply};
 
 use super::{Ending, Exchange};
 use crate::{Completeness, Outcome};
@@ -10,11 +10,12 @@ use crate::{Completeness, Outcome};
 
 impl Exchange {
     pub(super) fn outcome(&self, ending: Ending, reply: &Reply) -> Outcome {
+        let upstream = |is: fn(&Upstream) -> bool| self.upstream.as_ref().is_some_and(is);
         match (self.status, ending) {
-            _ if self.left || self.upstream.client_left => Outcome::ClientDisconnect,
+            _ if self.left || upstream(|way| way.client_left) => Outcome::ClientDisconnect,
             (None, Ending::Dropped) => Outcome::ClientDisconnect,
             (None, _) => Outcome::UpstreamError,
-            _ if self.upstream.refused => Outcome::Rejected,
+            _ if upstream(|way| way.refused) => Outcome::Rejected,
             (Some(status), _) if status.is_client_error() => Outcome::ClientError,
             (Some(status), _) if status.is_server_error() => Outcome::UpstreamError,
             _ if reply.error => Outcome::UpstreamError,

@@ -41,12 +41,14 @@ pub(crate) struct Exchange {
     method: Method,
     started: Instant,
     status: Option<StatusCode>,
-    upstream: Upstream,
+    upstream: Option<Upstream>,
     withheld: Option<Withheld>,
     first_byte: Option<Instant>,
     reader: Reader,
     /// The client left, and somebody else reads the answer to its end.
     left: bool,
+    /// It left before the head.
+    missed_head: bool,
 }
 
 // === impl Exchange ===
@@ -64,11 +66,12 @@ impl Exchange {
             request: request.extensions_mut().get_or_insert_default::<PeekSlot>().clone(),
             started: Instant::now(),
             status: None,
-            upstream: Upstream::default(),
+            upstream: None,
             withheld: None,
             first_byte: None,
             reader: Reader::default(),
             left: false,
+            missed_head: false,
         }
     }
 
@@ -78,8 +81,9 @@ impl Exchange {
 
     /// Takes note of the answer's head. Whether a body belongs to it.
     pub(crate) fn head(&mut self, parts: &response::Parts) -> bool {
-        self.upstream = parts.extensions.get().cloned().unwrap_or_default();
-        self.status = Some(parts.status).filter(|_| !self.upstream.client_left);
+        self.upstream = parts.extensions.get().cloned();
+        let client_left = self.upstream.as_ref().is_some_and(|upstream| upstream.client_left);
+        self.status = Some(parts.status).filter(|_| !client_left);
         self.withheld = parts.extensions.get().cloned();
         self.id = parts.headers.get(REQUEST_ID).cloned().or(self.id.take());
         // The answer to `HEAD` has no body, whatever its head says.
@@ -106,6 +110,7 @@ impl Exchange {
     /// The client left; what comes from here on nobody but the meter gets.
     pub(crate) fn leave(&mut self) {
         self.left = true;
+        self.missed_head = self.status.is_none();
     }
 
     /// More of the answer would make the counts better.
@@ -147,7 +152,7 @@ impl Exchange {
             asked_model,
             answered_model,
             stream: peek.map_or(self.reader.is_stream, |peek| peek.stream),
-            status: self.status.map(|status| status.as_u16()),
+            status: self.status.filter(|_| !self.missed_head).map(|status| status.as_u16()),
             outcome,
             completeness,
             usage,
@@ -162,7 +167,7 @@ impl Exchange {
                 total: self.started.elapsed(),
             },
             gaps,
-            upstream: self.upstream,
+            upstream: self.upstream.or_else(|| self.request.upstream()).unwrap_or_default(),
             prefill_duration: None,
             ended_at: SystemTime::now(),
         }

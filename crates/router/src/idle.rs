@@ -1,0 +1,54 @@
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// Fires when nothing has come for `limit`.
+#[derive(Debug)]
+pub(crate) struct Idle {
+    limit: Duration,
+    last: Instant,
+    /// Made at the first wait, and moved on only when it fires: what comes costs no timer.
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+// === impl Idle ===
+
+impl Idle {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, last: Instant::now(), sleep: None }
+    }
+
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Something came.
+    pub(crate) fn touch(&mut self) {
+        self.last = Instant::now();
+    }
+
+    /// The limit has passed.
+    pub(crate) fn expire(&mut self) {
+        self.last = Instant::now() - self.limit;
+    }
+
+    /// Ready when the limit has passed. To be polled whenever what is waited for is pending.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let end = self.last + self.limit;
+            let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(end)));
+            if sleep.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            if Instant::now() >= end {
+                return Poll::Ready(());
+            }
+            sleep.as_mut().reset(end);
+        }
+    }
+}
