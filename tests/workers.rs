@@ -71,8 +71,10 @@ async fn a_worker_that_comes_serves() {
         let entry = entry_when(&router, &url, |entry| entry["models"] != json!([])).await;
         assert_eq!((&entry["up"], &entry["eligible"]), (&true.into(), &true.into()), "{entry}");
         assert_eq!((&entry["reason"], &entry["models"]), (&Value::Null, &json!(["two"])));
-        for _ in 0..2 {
-            assert_eq!(ask(&router, "").send().await.status, 200);
+        for model in ["one", "two"] {
+            let body = chat("").replace("tiny-llama", model);
+            let call = router.post(CHAT, body).header("authorization", BEARER);
+            assert_eq!(call.send().await.status, 200);
         }
         assert_eq!((first.totals().requests, second.totals().requests), (1, 1));
         router.settled(2).await;

@@ -11,7 +11,7 @@ use tracing_appender::{
     non_blocking::WorkerGuard,
     rolling::{InitError, RollingFileAppender, Rotation},
 };
-use tracing_subscriber::{fmt, layer::SubscriberExt, registry};
+use tracing_subscriber::{Registry, fmt, layer::SubscriberExt, registry, reload};
 
 use crate::flags::LogLevel;
 
@@ -31,9 +31,16 @@ pub(crate) enum LogError {
     Twice(#[from] SetGlobalDefaultError),
 }
 
+/// The logs of the process. Dropping them writes what is left.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    level: reload::Handle<LevelFilter, Registry>,
+    _file: Option<WorkerGuard>,
+}
+
 /// Starts logging at `level` to standard error, and to `plimsoll.YYYY-MM-DD.log` in `dir`. Lines for
-/// the file are written by a thread of their own; dropping the guard writes what is left.
-pub(crate) fn start(level: LogLevel, dir: Option<&Path>) -> Result<Option<WorkerGuard>, LogError> {
+/// the file are written by a thread of their own.
+pub(crate) fn start(level: LogLevel, dir: Option<&Path>) -> Result<Logs, LogError> {
     let (file, guard) = match dir {
         Some(dir) => {
             let (writer, guard) = tracing_appender::non_blocking(daily(dir)?);
@@ -45,9 +52,20 @@ pub(crate) fn start(level: LogLevel, dir: Option<&Path>) -> Result<Option<Worker
     let terminal =
         fmt::layer().with_ansi(io::stderr().is_terminal() && !no_color).with_writer(io::stderr);
     // The file's layer formats span fields first, so that no colour gets into the file.
-    let subscriber = registry().with(filter(level)).with(file).with(terminal);
+    let (level, handle) = reload::Layer::new(filter(level));
+    let subscriber = registry().with(level).with(file).with(terminal);
     tracing::subscriber::set_global_default(subscriber)?;
-    Ok(guard)
+    Ok(Logs { level: handle, _file: guard })
+}
+
+// === impl Logs ===
+
+impl Logs {
+    /// From here on only what is at least so severe is logged.
+    pub(crate) fn set_level(&self, level: LogLevel) {
+        // It fails only where nothing logs any more.
+        let _ = self.level.reload(filter(level));
+    }
 }
 
 fn daily(dir: &Path) -> Result<RollingFileAppender, LogError> {

@@ -8,9 +8,9 @@ mod logs;
 mod serve;
 mod sim;
 
-use std::{error::Error, process::ExitCode};
+use std::{env, error::Error, process::ExitCode};
 
-use self::flags::Command;
+use self::{flags::Command, serve::Reload};
 
 fn main() -> ExitCode {
     match run() {
@@ -23,14 +23,17 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<ExitCode, Box<dyn Error>> {
-    match flags::parse(std::env::args_os().skip(1), std::env::vars_os())? {
+    let arguments: Vec<_> = env::args_os().skip(1).collect();
+    let variables: Vec<_> = env::vars_os().collect();
+    match flags::parse(arguments.clone(), variables.clone())? {
         Command::Launch(launch) => {
             let settings = flags::resolve(&launch)?;
-            let _guard = logs::start(settings.log_level, settings.log_dir.as_deref())?;
+            let logs = logs::start(settings.log_level, settings.log_dir.as_deref())?;
             for warning in &settings.warnings {
                 tracing::warn!("{warning}");
             }
-            serve::run(settings)?;
+            let reload = Reload::new(arguments, variables, logs, &settings);
+            serve::run(settings, reload)?;
         }
         Command::Demo(demo) => return Ok(demo::run(&demo)?),
         Command::Sim(sim) => sim::run(&sim)?,

@@ -31,6 +31,9 @@ pub(crate) fn error(error: &RouteError) -> Response<RouterBody> {
         ..Upstream::default()
     };
     response.extensions_mut().insert(upstream);
+    if let Some(seconds) = error.retry_after() {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
     match error {
         RouteError::Method { allow, .. } => {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
@@ -77,6 +80,7 @@ impl<'a> ErrorAnswer<'a> {
             StatusCode::UNAUTHORIZED => "authentication_error",
             StatusCode::FORBIDDEN => "permission_error",
             StatusCode::NOT_FOUND => "not_found_error",
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
             status if status.is_client_error() => "invalid_request_error",
             _ => "server_error",
         };

@@ -1,7 +1,9 @@
 use std::{fmt, time::Duration};
 
 use http::{HeaderName, HeaderValue};
-use plimsoll_wire::Backend;
+use plimsoll_wire::{Backend, Engine, Role};
+
+use crate::{AdmissionConfig, AffinityConfig, BreakerConfig, PolicyKind};
 
 /// What a [`Cluster`](crate::Cluster) runs on.
 #[derive(Clone)]
@@ -21,6 +23,20 @@ pub struct RouterConfig {
     pub drain_grace_period: Duration,
     /// When a worker counts as up.
     pub health: HealthConfig,
+    /// When a worker that fails is left alone.
+    pub breaker: BreakerConfig,
+    /// What happens when a leg fails before anything was sent to the client.
+    pub retry: RetryConfig,
+    /// How many requests are let in.
+    pub admission: AdmissionConfig,
+    /// How many requests a worker gets at a time.
+    pub max_in_flight: InFlightConfig,
+    /// Which worker a request goes to.
+    pub policies: PolicyConfig,
+    /// How prefill hands over to decode; `None` for what the workers say that they are.
+    pub engine: Option<Engine>,
+    /// After how much silence a stream gets a comment; `None` for never.
+    pub sse_keepalive: Option<Duration>,
     /// Request headers that may bring an id, first match wins. The id goes on, and back to the
     /// client, as `x-request-id`.
     pub request_id_headers: Vec<HeaderName>,
@@ -35,13 +51,57 @@ pub struct RouterConfig {
     pub metrics_address: String,
 }
 
+/// What happens when a leg fails before anything was sent to the client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RetryConfig {
+    /// Attempts after the first, each with other workers than those that failed (5).
+    pub max_retries: u32,
+    /// Wait before the first of them (50 ms).
+    pub initial_backoff: Duration,
+    /// Longest wait (30 s).
+    pub max_backoff: Duration,
+    /// Growth of the wait from one to the next (1.5).
+    pub multiplier: f64,
+    /// Share of the wait that is left to chance (0.2).
+    pub jitter: f64,
+}
+
+/// Most legs under way at a worker of each role; `None` for any number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFlightConfig {
+    /// Of prefill workers.
+    pub prefill: Option<usize>,
+    /// Of decode workers.
+    pub decode: Option<usize>,
+    /// Of plain workers.
+    pub plain: Option<usize>,
+}
+
+/// Which worker of each role a request goes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PolicyConfig {
+    /// Of prefill workers (cache aware).
+    pub prefill: PolicyKind,
+    /// Of decode workers (least KV).
+    pub decode: PolicyKind,
+    /// Of plain workers (cache aware).
+    pub plain: PolicyKind,
+    /// What decides in cache-aware policies.
+    pub affinity: AffinityConfig,
+}
+
 /// When a worker counts as up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthConfig {
     /// The path that is probed (`/health`).
     pub endpoint: String,
-    /// Time between probes (5 s); every second until a worker first answers.
+    /// Time between probes (5 s), once a worker has answered.
     pub interval: Duration,
+    /// Time between probes until a worker first answers (1 s).
+    pub first_interval: Duration,
+    /// How long it may take to (30 min): from then on the log has an error, and it is probed like
+    /// any other.
+    pub startup_timeout: Duration,
     /// Longest wait for a probe's answer (5 s).
     pub timeout: Duration,
     /// Failed probes in a row that take a worker out (3).
@@ -64,6 +124,13 @@ impl RouterConfig {
             idle_timeout: Duration::from_secs(1800),
             drain_grace_period: Duration::from_secs(180),
             health: HealthConfig::default(),
+            breaker: BreakerConfig::default(),
+            retry: RetryConfig::default(),
+            admission: AdmissionConfig::default(),
+            max_in_flight: InFlightConfig::default(),
+            policies: PolicyConfig::default(),
+            engine: None,
+            sse_keepalive: None,
             request_id_headers: vec![crate::headers::REQUEST_ID],
             authorization: None,
             worker_authorization: None,
@@ -83,6 +150,58 @@ impl fmt::Debug for RouterConfig {
     }
 }
 
+// === impl RetryConfig ===
+
+impl Default for RetryConfig {
+    fn default() -> Self {
+        Self {
+            max_retries: 5,
+            initial_backoff: Duration::from_millis(50),
+            max_backoff: Duration::from_secs(30),
+            multiplier: 1.5,
+            jitter: 0.2,
+        }
+    }
+}
+
+// === impl InFlightConfig ===
+
+impl InFlightConfig {
+    /// The most legs of a worker of this role.
+    pub(crate) fn of(self, role: Role) -> usize {
+        let most = match role {
+            Role::Prefill => self.prefill,
+            Role::Decode => self.decode,
+            Role::Plain => self.plain,
+        };
+        most.unwrap_or(usize::MAX)
+    }
+}
+
+// === impl PolicyConfig ===
+
+impl PolicyConfig {
+    /// That of workers of this role.
+    pub fn of(self, role: Role) -> PolicyKind {
+        match role {
+            Role::Prefill => self.prefill,
+            Role::Decode => self.decode,
+            Role::Plain => self.plain,
+        }
+    }
+}
+
+impl Default for PolicyConfig {
+    fn default() -> Self {
+        Self {
+            prefill: PolicyKind::CacheAware,
+            decode: PolicyKind::LeastKv,
+            plain: PolicyKind::CacheAware,
+            affinity: AffinityConfig::default(),
+        }
+    }
+}
+
 // === impl HealthConfig ===
 
 impl Default for HealthConfig {
@@ -90,6 +209,8 @@ impl Default for HealthConfig {
         Self {
             endpoint: "/health".to_owned(),
             interval: Duration::from_secs(5),
+            first_interval: Duration::from_secs(1),
+            startup_timeout: Duration::from_secs(1800),
             timeout: Duration::from_secs(5),
             failure_threshold: 3,
             success_threshold: 1,

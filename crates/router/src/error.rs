@@ -1,9 +1,9 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::StatusCode;
-use plimsoll_wire::{PeekError, Role};
+use plimsoll_wire::{Engine, PeekError, Role};
 
-use crate::AdminError;
+use crate::{AdminError, Worker};
 
 /// Why a worker's leg of a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum LegError {
     /// The connection died before the answer's head.
     #[error("closed the connection before it answered")]
     NoHead(#[source] hyper_util::client::legacy::Error),
+    /// A connection that had served before died under the request, before the answer's head.
+    #[error("closed an idle connection")]
+    Stale(#[source] hyper_util::client::legacy::Error),
     /// The connection died within the answer's body.
     #[error("broke off its answer")]
     BrokenOff(#[source] hyper::Error),
@@ -30,11 +33,25 @@ pub enum RouteError {
     /// No worker of a needed role is eligible.
     #[error("no {0} worker is available; GET /readiness says what is missing")]
     NoWorker(Role),
+    /// No worker of a needed role serves the model.
+    #[error("no worker serves the model '{0}'; GET /v1/models lists those that are served")]
+    ModelNotFound(String),
+    /// Too many wait already.
+    #[error("too many requests: {waiting} are waiting (--queue-size)")]
+    Overloaded {
+        /// How many wait.
+        waiting: usize,
+    },
+    /// The wait was too long.
+    #[error("no worker had room for the request within {} s (--queue-timeout-secs)", .0.as_secs_f64())]
+    QueueTimeout(Duration),
     /// The pair's engines cannot serve this route.
-    #[error("{path} is not served by prefill/decode pairs; it needs plain workers (--worker-urls)")]
+    #[error("{path} is not served by {engine}prefill/decode pairs; it needs plain workers (--worker-urls)", engine = .engine.map_or(String::new(), |engine| format!("{engine} ")))]
     NotPaired {
         /// The path asked for.
         path: String,
+        /// The engine that does not serve it, where others would.
+        engine: Option<Engine>,
     },
     /// A leg failed.
     #[error("the {role} worker {worker} {source}")]
@@ -42,23 +59,33 @@ pub enum RouteError {
         /// Whose leg.
         role: Role,
         /// Its base URL.
-        worker: String,
+        worker: Arc<str>,
         /// Why.
         source: LegError,
     },
-    /// The prefill worker refused a request whose answer had begun.
-    #[error("the prefill worker {worker} answered {status}")]
-    PrefillStatus {
+    /// A worker refused a request whose answer had begun.
+    #[error("the {role} worker {worker} answered {status}")]
+    LateStatus {
+        /// What the worker does.
+        role: Role,
         /// Its base URL.
-        worker: String,
+        worker: Arc<str>,
         /// What it answered.
         status: StatusCode,
     },
-    /// The prefill worker's own stream held an error.
+    /// The prefill worker's own answer held an error.
     #[error("the prefill worker {worker} reported an error")]
     PrefillReported {
         /// Its base URL.
-        worker: String,
+        worker: Arc<str>,
+    },
+    /// The prefill worker's answer cannot be read.
+    #[error("the prefill worker {worker} answered what cannot be read: {fault}")]
+    PrefillUnreadable {
+        /// Its base URL.
+        worker: Arc<str>,
+        /// What is wrong with it.
+        fault: String,
     },
     /// The body is larger than allowed.
     #[error("the request body is larger than {limit} bytes (--max-payload-size)")]
@@ -80,10 +107,26 @@ pub enum RouteError {
     Steering(String),
     /// More than one answer a prompt.
     #[error(
-        "{0} choices were asked for, and SGLang prefill/decode pairs can give one: \
-         set n, best_of and sampling_params.n to 1, or send the request {0} times"
+        "{choices} choices were asked for, and {engine} prefill/decode pairs can give one: \
+         set n, best_of and sampling_params.n to 1, or send the request {choices} times"
     )]
-    Choices(u32),
+    Choices {
+        /// How many.
+        choices: u32,
+        /// Of what the pair is.
+        engine: Engine,
+    },
+    /// More than one prompt.
+    #[error(
+        "{prompts} prompts were sent, and {engine} prefill/decode pairs hand over the KV cache of \
+         one: send a request for each"
+    )]
+    Prompts {
+        /// How many.
+        prompts: usize,
+        /// Of what the pair is.
+        engine: Engine,
+    },
     /// The key is missing or wrong.
     #[error("the API key is missing or wrong: send it as 'authorization: Bearer KEY'")]
     Unauthorized,
@@ -112,27 +155,39 @@ pub enum RouteError {
 // === impl RouteError ===
 
 impl RouteError {
-    pub(crate) fn leg(role: Role, worker: &str, source: LegError) -> Self {
-        Self::Leg { role, worker: worker.to_owned(), source }
+    pub(crate) fn leg(worker: &Worker, source: LegError) -> Self {
+        Self::Leg { role: worker.role(), worker: worker.url().clone(), source }
+    }
+
+    /// Seconds after which the client may try again.
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        let passes =
+            matches!(self, Self::NoWorker(_) | Self::Overloaded { .. } | Self::QueueTimeout(_));
+        passes.then_some(1)
     }
 
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::NoWorker(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoWorker(_) | Self::QueueTimeout(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::NotPaired { .. } => StatusCode::NOT_IMPLEMENTED,
             Self::Leg { source: LegError::Idle(_), .. } => StatusCode::GATEWAY_TIMEOUT,
-            Self::Leg { .. } | Self::PrefillStatus { .. } | Self::PrefillReported { .. } => {
-                StatusCode::BAD_GATEWAY
-            }
+            Self::Leg { .. }
+            | Self::LateStatus { .. }
+            | Self::PrefillReported { .. }
+            | Self::PrefillUnreadable { .. } => StatusCode::BAD_GATEWAY,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::ClientLeft
             | Self::BodyBroke
             | Self::NotJson(_)
             | Self::Steering(_)
-            | Self::Choices(_) => StatusCode::BAD_REQUEST,
+            | Self::Choices { .. }
+            | Self::Prompts { .. } => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::NotFound { .. } | Self::MetricsElsewhere(_) => StatusCode::NOT_FOUND,
+            Self::NotFound { .. } | Self::MetricsElsewhere(_) | Self::ModelNotFound(_) => {
+                StatusCode::NOT_FOUND
+            }
             Self::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Admin(error) => error.status(),
         }
@@ -140,23 +195,33 @@ impl RouteError {
 
     /// The router refused what a better time or place might serve.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::NoWorker(_) | Self::NotPaired { .. })
+        matches!(
+            self,
+            Self::NoWorker(_)
+                | Self::NotPaired { .. }
+                | Self::Overloaded { .. }
+                | Self::QueueTimeout(_)
+        )
     }
 
     /// The `code` member of the answer.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::NoWorker(_) => "no_worker_available",
+            Self::ModelNotFound(_) => "model_not_found",
+            Self::Overloaded { .. } => "overloaded",
+            Self::QueueTimeout(_) => "queue_timeout",
             Self::NotPaired { .. } => "not_supported",
             Self::Leg { source: LegError::Idle(_), .. } => "upstream_timeout",
-            Self::Leg { .. } | Self::PrefillStatus { .. } | Self::PrefillReported { .. } => {
-                "upstream_error"
-            }
+            Self::Leg { .. }
+            | Self::LateStatus { .. }
+            | Self::PrefillReported { .. }
+            | Self::PrefillUnreadable { .. } => "upstream_error",
             Self::TooLarge { .. } => "request_too_large",
             Self::ClientLeft | Self::BodyBroke => "incomplete_body",
             Self::NotJson(_) => "invalid_json",
             Self::Steering(_) => "field_not_allowed",
-            Self::Choices(_) => "unsupported_value",
+            Self::Choices { .. } | Self::Prompts { .. } => "unsupported_value",
             Self::Unauthorized => "invalid_api_key",
             Self::NotFound { .. } | Self::MetricsElsewhere(_) => "not_found",
             Self::Method { .. } => "method_not_allowed",
@@ -168,7 +233,9 @@ impl RouteError {
     pub(crate) fn param(&self) -> Option<&str> {
         match self {
             Self::Steering(field) => Some(field),
-            Self::Choices(_) => Some("n"),
+            Self::Choices { .. } => Some("n"),
+            Self::Prompts { .. } => Some("prompt"),
+            Self::ModelNotFound(_) => Some("model"),
             Self::Admin(error) => error.param(),
             _ => None,
         }

@@ -36,6 +36,20 @@ pub(crate) fn steering(headers: &HeaderMap) -> Option<&str> {
     names.find(|name| *name == STEERING || name.starts_with(STEERING_PREFIX))
 }
 
+/// Headers by which clients name their session, most telling first: that of the SGLang router and
+/// those of vLLM's.
+const SESSION: [HeaderName; 4] = [
+    HeaderName::from_static("x-smg-routing-key"),
+    HeaderName::from_static("x-session-id"),
+    HeaderName::from_static("x-user-id"),
+    HeaderName::from_static("x-tenant-id"),
+];
+
+/// What the client's session goes by, if the client says so.
+pub(crate) fn session(headers: &HeaderMap) -> Option<&[u8]> {
+    SESSION.iter().find_map(|name| headers.get(name)).map(HeaderValue::as_bytes)
+}
+
 /// Whether the body behind these headers is a stream of events.
 pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE);

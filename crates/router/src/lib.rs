@@ -12,14 +12,19 @@
 
 mod about;
 mod admin;
+mod admission;
 mod answer;
 mod body;
 mod client;
 mod cluster;
 mod config;
+mod dispatch;
 mod error;
 mod headers;
+mod idle;
 mod legs;
+mod load;
+mod policies;
 mod request;
 mod room;
 mod route;
@@ -28,10 +33,13 @@ mod workers;
 
 pub use self::{
     admin::{AdminError, PeerAddr},
+    admission::{AdmissionConfig, QueueWaits, WAIT_BOUNDS},
     body::RouterBody,
-    cluster::{Cluster, Removal},
-    config::{HealthConfig, RouterConfig},
+    cluster::{Cluster, Removal, Retries, RetryReason},
+    config::{HealthConfig, InFlightConfig, PolicyConfig, RetryConfig, RouterConfig},
     error::{LegError, RouteError},
+    load::LoadSource,
+    policies::{AffinityConfig, Load, PolicyKind},
     service::{Router, RouterFuture},
-    workers::{Address, AddressError, AttemptResult, Worker},
+    workers::{Address, AddressError, AttemptResult, BreakerConfig, BreakerState, Worker},
 };

@@ -11,18 +11,19 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, Uri, header, request};
 use http_body::Body;
 use http_body_util::Full;
-use plimsoll_wire::{Endpoint, PeekSlot, Role, Splice, Upstream, upstream::PrefillReply};
+use plimsoll_wire::{Endpoint, PeekSlot, Splice};
 use subtle::ConstantTimeEq;
 use tower_service::Service;
 
 use crate::{
     Cluster, RouteError, RouterBody, Worker, about, admin, answer,
-    body::RelayBody,
-    client::Client,
-    headers,
-    legs::{self, Head, pair, prefill::Prefill},
+    body::kept_alive,
+    client::{Client, Reuse},
+    dispatch, headers,
+    legs::Head,
     request::{BoxError, Inference},
     route::Route,
+    workers::{Attempt, Place},
 };
 
 /// Sends requests to the workers of a [`Cluster`]. Never fails: what goes wrong is an answer.
@@ -102,72 +103,38 @@ impl Router {
         B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
         if self.cluster.is_paired() && !endpoint.is_paired() {
-            return Err(RouteError::NotPaired { path: request.uri().path().to_owned() });
+            let path = request.uri().path().to_owned();
+            return Err(RouteError::NotPaired { path, engine: None });
         }
         let inference = Inference::read(request, endpoint, &self.cluster).await?;
-        let mut upstream = Upstream { attempts: 1, ..Upstream::default() };
-        let answer = if self.cluster.is_paired() {
-            self.infer_paired(inference, &mut upstream).await
-        } else {
-            self.infer_plain(inference, &mut upstream).await
-        };
-        let mut response = answer.or_else(|error| match error {
-            RouteError::Leg { .. } | RouteError::PrefillReported { .. } => {
-                Ok(answer::error(&error))
-            }
-            error => Err(error),
-        })?;
-        response.extensions_mut().insert(upstream);
-        Ok(response)
-    }
-
-    async fn infer_plain(
-        &self,
-        inference: Inference,
-        upstream: &mut Upstream,
-    ) -> Result<Response<RouterBody>, RouteError> {
-        let worker = self.cluster.pick(Role::Plain)?;
-        upstream.decode = Some(worker.url().clone());
-        self.head(worker, &inference.parts, inference.body).await.map(RelayBody::answer)
-    }
-
-    async fn infer_paired(
-        &self,
-        inference: Inference,
-        upstream: &mut Upstream,
-    ) -> Result<Response<RouterBody>, RouteError> {
-        let Inference { endpoint, parts, body, slot } = inference;
-        let prefill = self.cluster.pick(Role::Prefill)?;
-        let decode = self.cluster.pick(Role::Decode)?;
-        let asked = slot.get().map(|peek| peek.asked(endpoint)).unwrap_or_default();
-        let body = match slot.get() {
-            Some(peek) => {
-                let prompts = peek.prompts(endpoint);
-                legs::with_bootstrap(body, peek, prompts, &prefill, self.cluster.rooms())?
-            }
-            None => body,
-        };
-        upstream.prefill = Some(prefill.url().clone());
-        upstream.decode = Some(decode.url().clone());
-        let (reporter, reply) = PrefillReply::channel();
-        upstream.prefill_reply = Some(reply);
-        let head = self.head(prefill, &parts, body.clone());
-        let prefill = Prefill::new(head, endpoint, asked, reporter);
-        pair::answer(prefill, self.head(decode, &parts, body)).await
+        let asks_stream = inference.slot.get().is_some_and(|peek| peek.stream);
+        let answer = dispatch::infer(self.clone(), inference);
+        Ok(match self.cluster.config().sse_keepalive.filter(|_| asks_stream) {
+            Some(silence) => kept_alive(answer, silence).await,
+            None => answer.await,
+        })
     }
 
     pub(crate) fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
-    /// Sends a request to a worker.
-    pub(crate) fn head(&self, worker: Arc<Worker>, parts: &request::Parts, body: Splice) -> Head {
+    /// Sends a request to a worker, `beside` another one's leg if there is one.
+    pub(crate) fn head(
+        &self,
+        place: Place,
+        beside: Option<Arc<Worker>>,
+        parts: &request::Parts,
+        body: Splice,
+        reuse: Reuse,
+    ) -> Head {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = parts.method.clone();
-        *request.uri_mut() = uri(&worker, &parts.uri);
+        *request.uri_mut() = uri(place.worker(), &parts.uri);
         *request.headers_mut() = parts.headers.clone();
         headers::for_worker(request.headers_mut(), self.cluster.worker_authorization());
-        Head::send(&self.client, worker, request, self.cluster.config().idle_timeout)
+        let attempt = Attempt::new(place, beside);
+        Head::send(&self.client, attempt, request, reuse, self.cluster.config().idle_timeout)
     }
 }
 

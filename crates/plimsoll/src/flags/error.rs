@@ -129,4 +129,7 @@ pub(crate) enum Problem {
     /// Bucket bounds out of order.
     #[error("bounds must rise; {1} comes after {0}")]
     Buckets(f64, f64),
+    /// Not an origin.
+    #[error("{0:?} is no origin; expected * or SCHEME://HOST[:PORT]")]
+    Origin(String),
 }

@@ -3,7 +3,10 @@
 use std::{fmt, path::PathBuf, time::Duration};
 
 use http::{HeaderName, HeaderValue};
-use plimsoll_router::HealthConfig;
+use plimsoll_router::{
+    AdmissionConfig, BreakerConfig, HealthConfig, InFlightConfig, PolicyConfig, RetryConfig,
+};
+use plimsoll_wire::Engine;
 
 use super::{
     Secret,
@@ -27,6 +30,22 @@ pub(crate) struct Settings {
     pub(crate) shutdown_grace_period: Duration,
     /// When a worker counts as up.
     pub(crate) health: HealthConfig,
+    /// Which worker a request goes to.
+    pub(crate) policies: PolicyConfig,
+    /// How many requests are let in.
+    pub(crate) admission: AdmissionConfig,
+    /// How many a worker gets at a time.
+    pub(crate) max_in_flight: InFlightConfig,
+    /// What happens when a leg fails before anything was sent.
+    pub(crate) retry: RetryConfig,
+    /// When a worker that fails is left alone.
+    pub(crate) breaker: BreakerConfig,
+    /// How prefill hands over to decode; `None` for what the workers say that they are.
+    pub(crate) engine: Option<Engine>,
+    /// After how much silence a stream gets a comment; `None` for never.
+    pub(crate) sse_keepalive: Option<Duration>,
+    /// Origins whose pages may call the router, `*` for all; may be empty.
+    pub(crate) cors_allowed_origins: Vec<HeaderValue>,
     /// How the workers' metrics are read.
     pub(crate) readings: Readings,
     /// Headers that may bring a request's id, first match wins; may be empty.
@@ -131,6 +150,14 @@ impl Settings {
             request_timeout: Duration::from_secs(1800),
             shutdown_grace_period: Duration::from_secs(180),
             health: HealthConfig::default(),
+            policies: PolicyConfig::default(),
+            admission: AdmissionConfig::default(),
+            max_in_flight: InFlightConfig::default(),
+            retry: RetryConfig::default(),
+            breaker: BreakerConfig::default(),
+            engine: None,
+            sse_keepalive: None,
+            cors_allowed_origins: Vec::new(),
             readings: Readings::default(),
             request_id_headers: ids.map(HeaderName::from_static).into(),
             api_key: None,

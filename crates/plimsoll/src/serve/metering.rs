@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use http::{HeaderName, HeaderValue};
 use plimsoll::{
     AmendLayer, DrainLayer, Exporter, ExporterSink, MeterLayer, UsageLog, UsageLogSink,
     tenant_header,
 };
 use plimsoll_router::Router;
 use tokio::{task, time};
-use tower::ServiceBuilder;
+use tower::{ServiceBuilder, util::option_layer};
+use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 use super::{ServeError, connection::Serve};
 use crate::flags::{Settings, StreamUsage, UsageLogPlace};
@@ -22,6 +24,7 @@ pub(super) struct Metering {
     drain: DrainLayer,
     meter: MeterLayer<(ExporterSink, Option<UsageLogSink>)>,
     amend: AmendLayer,
+    cors: Option<CorsLayer>,
 }
 
 /// Opens the usage log, where one is wanted.
@@ -61,7 +64,7 @@ impl Metering {
         }
         let amend = AmendLayer::new(settings.max_payload_size as u64)
             .enabled(settings.stream_usage == StreamUsage::Inject);
-        Self { drain, meter, amend }
+        Self { drain, meter, amend, cors: cors(&settings.cors_allowed_origins) }
     }
 
     /// What reads on for clients that left.
@@ -71,7 +74,26 @@ impl Metering {
 
     /// A router that is accounted for.
     pub(super) fn over(&self, router: Router) -> impl Serve + use<> {
-        let Self { drain, meter, amend } = self.clone();
-        ServiceBuilder::new().layer(drain).layer(meter).layer(amend).service(router)
+        let Self { drain, meter, amend, cors } = self.clone();
+        ServiceBuilder::new()
+            .layer(drain)
+            .layer(meter)
+            .layer(amend)
+            .layer(option_layer(cors))
+            .service(router)
     }
+}
+
+/// Lets the pages of these origins call the router; `None` if there are none.
+fn cors(origins: &[HeaderValue]) -> Option<CorsLayer> {
+    let origin = match origins {
+        [] => return None,
+        origins if origins.iter().any(|origin| origin == "*") => AllowOrigin::any(),
+        origins => AllowOrigin::list(origins.iter().cloned()),
+    };
+    let layer = CorsLayer::new()
+        .allow_origin(origin)
+        .allow_methods(Any)
+        .allow_headers(AllowHeaders::mirror_request());
+    Some(layer.expose_headers([HeaderName::from_static("x-request-id")]))
 }

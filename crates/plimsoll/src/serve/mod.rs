@@ -5,10 +5,13 @@
 //! and dies on one of them (see [`threads`]).
 
 mod accept;
+mod assembly;
 mod connection;
+mod loads;
 mod metering;
 mod page;
 mod readings;
+mod reload;
 mod signals;
 mod smg;
 mod threads;
@@ -17,8 +20,7 @@ mod worker_metrics;
 use std::{io, sync::Arc, time::Duration};
 
 use plimsoll::{Exporter, UsageLog};
-use plimsoll_router::{Cluster, RouterConfig};
-use plimsoll_wire::{Backend, Role};
+use plimsoll_router::Cluster;
 use tokio::{
     net::TcpListener,
     runtime,
@@ -26,27 +28,21 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
+pub(crate) use self::reload::Reload;
 pub(crate) use self::signals::Signals;
 use self::{
-    metering::Metering, page::Pages, readings::Readings, signals::HangUps, smg::SmgMetrics,
-    threads::Threads, worker_metrics::WorkerMetrics,
+    assembly::{exporter, router_config},
+    loads::Loads,
+    metering::Metering,
+    page::Pages,
+    readings::Readings,
+    signals::{HangUp, HangUps},
+    threads::Threads,
 };
-use crate::flags::{Listen, Secret, Settings, Topology};
+use crate::flags::{Listen, Settings};
 
 /// How often piled-up histogram samples are taken in.
 const UPKEEP: Duration = Duration::from_secs(5);
-
-/// The policy that chooses workers of any role.
-const POLICY: &str = "round_robin";
-
-/// The families that `--prometheus-duration-buckets` is about.
-const DURATIONS: [&str; 5] = [
-    "request_duration_seconds",
-    "prefill_duration_seconds",
-    "smg_http_request_duration_seconds",
-    "smg_router_request_duration_seconds",
-    "smg_router_generation_duration_seconds",
-];
 
 /// Why the process cannot serve.
 #[derive(Debug, thiserror::Error)]
@@ -71,15 +67,19 @@ pub(crate) struct Server {
     metrics_listener: TcpListener,
     threads: Threads,
     usage_log: Option<UsageLog>,
+    cluster: Arc<Cluster>,
     hang_ups: HangUps,
+    /// What is read anew at `SIGHUP`, beside the usage log.
+    reload: Option<Reload>,
     grace_period: Duration,
     background: JoinSet<()>,
 }
 
 /// Runs the router until a signal ends it.
-pub(crate) fn run(settings: Settings) -> Result<(), ServeError> {
+pub(crate) fn run(settings: Settings, reload: Reload) -> Result<(), ServeError> {
     runtime()?.block_on(async {
-        let server = Server::start(settings).await?;
+        let mut server = Server::start(settings).await?;
+        server.reload = Some(reload);
         let (serving, metrics) = server.addresses()?;
         tracing::info!("serving on http://{serving}, metrics on http://{metrics}/metrics");
         server.serve(Signals::new()?).await;
@@ -104,6 +104,7 @@ impl Server {
         let cluster = Cluster::new(router_config(&settings, metrics_port));
         let key = settings.readings_authorization();
         let readings = Arc::new(Readings::new(cluster.clone(), &settings.readings, key));
+        cluster.read_loads_from(Arc::new(Loads::new(readings.clone())));
         let usage_log = metering::open(settings.usage_log.as_ref())?;
         let exporter = exporter(&settings, &cluster, &readings, usage_log.as_ref());
         let metering = Metering::new(&settings, &exporter, usage_log.as_ref());
@@ -117,7 +118,9 @@ impl Server {
             metrics_listener,
             threads,
             usage_log,
+            cluster,
             hang_ups: HangUps::new()?,
+            reload: None,
             grace_period: settings.shutdown_grace_period,
             background,
         })
@@ -134,13 +137,15 @@ impl Server {
     pub(crate) async fn serve(self, mut signals: Signals) {
         let Self { exporter, readings, listener, metrics_listener, usage_log, .. } = self;
         let Self { mut threads, mut hang_ups, grace_period, mut background, .. } = self;
+        let Self { cluster, mut reload, .. } = self;
+        let mut hang_up = HangUp { cluster, reload: reload.as_mut(), log: usage_log.as_ref() };
         let pages = Pages { exporter: exporter.clone(), readings };
         background.spawn(page::serve(metrics_listener, pages));
         background.spawn(keep_up(exporter));
         tokio::select! {
             () = accept::hand_out(listener, &threads) => {}
             () = signals.next() => {}
-            () = reopen(&mut hang_ups, usage_log.as_ref()) => {}
+            () = hang_up.heed(&mut hang_ups) => {}
         }
         tracing::info!("stopping: running requests have {} s", grace_period.as_secs());
         threads.stop(grace_period);
@@ -151,7 +156,7 @@ impl Server {
                 threads.stop(Duration::ZERO);
                 threads.ended().await;
             }
-            () = reopen(&mut hang_ups, usage_log.as_ref()) => {}
+            () = hang_up.heed(&mut hang_ups) => {}
         }
         if let Some(log) = usage_log {
             metering::close(log).await;
@@ -169,79 +174,8 @@ async fn keep_up(exporter: Exporter) {
     }
 }
 
-/// Opens the usage log anew at each `SIGHUP`. Never returns.
-async fn reopen(hang_ups: &mut HangUps, log: Option<&UsageLog>) {
-    loop {
-        hang_ups.next().await;
-        if let Some(log) = log {
-            log.reopen();
-        }
-    }
-}
-
-fn exporter(
-    settings: &Settings,
-    cluster: &Arc<Cluster>,
-    readings: &Arc<Readings>,
-    usage_log: Option<&UsageLog>,
-) -> Exporter {
-    let mut exporter = Exporter::builder()
-        .max_models(settings.model_label_max)
-        .genai(settings.genai_metrics)
-        .source(Arc::new(WorkerMetrics::new(cluster.clone())))
-        .source(readings.clone());
-    if settings.smg_metrics {
-        let policies = cluster.needed_roles().iter().map(|&role| (role, POLICY));
-        exporter = exporter
-            .smg(true)
-            .policies(policies.collect())
-            .source(Arc::new(SmgMetrics::new(cluster.clone(), readings.clone())));
-    }
-    if settings.tenant_header.is_some() {
-        exporter = exporter.tenants(settings.tenant_max);
-    }
-    if let Some(bounds) = &settings.duration_buckets {
-        for family in DURATIONS {
-            exporter = exporter.buckets(family, bounds.clone());
-        }
-    }
-    if let Some(log) = usage_log {
-        exporter = exporter.source(Arc::new(log.sink()));
-    }
-    exporter.build()
-}
-
 async fn listen(address: &Listen, flag: &'static str) -> Result<TcpListener, ServeError> {
     TcpListener::bind((address.host.as_str(), address.port))
         .await
         .map_err(|source| ServeError::Listen { address: address.to_string(), flag, source })
-}
-
-fn router_config(settings: &Settings, metrics_port: u16) -> RouterConfig {
-    let mut config = RouterConfig::new(workers(&settings.topology));
-    config.max_body = settings.max_payload_size as u64;
-    config.idle_timeout = settings.request_timeout;
-    config.drain_grace_period = settings.shutdown_grace_period;
-    config.health = settings.health.clone();
-    config.request_id_headers.clone_from(&settings.request_id_headers);
-    config.authorization = settings.api_key.as_ref().and_then(Secret::bearer);
-    config.worker_authorization = settings.worker_api_key.as_ref().and_then(Secret::bearer);
-    config.allow_client_routing = settings.allow_client_routing;
-    config.metrics_address = format!("port {metrics_port}, path /metrics");
-    config
-}
-
-fn workers(topology: &Topology) -> Vec<Backend> {
-    let worker = |url: &String, role, bootstrap_port| Backend {
-        url: url.as_str().into(),
-        role,
-        bootstrap_port,
-    };
-    match topology {
-        Topology::Plain(urls) => urls.iter().map(|url| worker(url, Role::Plain, None)).collect(),
-        Topology::Pd { prefill, decode } => {
-            let prefill = prefill.iter().map(|(url, port)| worker(url, Role::Prefill, *port));
-            prefill.chain(decode.iter().map(|url| worker(url, Role::Decode, None))).collect()
-        }
-    }
 }

@@ -8,7 +8,7 @@ use std::{
 use http::HeaderValue;
 use plimsoll::PageSource;
 use plimsoll_router::Cluster;
-use plimsoll_scrape::{ScrapeConfig, Scraper, Target};
+use plimsoll_scrape::{ScrapeConfig, Scraper, Snapshot, Target};
 use tokio::time::Instant;
 
 use crate::flags;
@@ -60,9 +60,14 @@ impl Readings {
         }
     }
 
+    /// All of it, as it is now.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        self.scraper.snapshot()
+    }
+
     /// The model that each worker serves, of those that have said.
     pub(super) fn models(&self) -> HashMap<Arc<str>, Arc<str>> {
-        let snapshot = self.scraper.snapshot();
+        let snapshot = self.snapshot();
         let models = snapshot
             .workers
             .iter()
@@ -72,7 +77,7 @@ impl Readings {
 
     /// All of it as JSON, the document of `GET /kv`.
     pub(super) fn json(&self) -> Vec<u8> {
-        let report = self.scraper.snapshot().report(Instant::now());
+        let report = self.snapshot().report(Instant::now());
         // Numbers, texts and lists of them: it cannot fail.
         serde_json::to_vec(&report).unwrap_or_default()
     }

@@ -1,6 +1,10 @@
-use std::io;
+use std::{io, sync::Arc};
 
+use plimsoll::UsageLog;
+use plimsoll_router::Cluster;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::Reload;
 
 /// The signals that end the process.
 #[derive(Debug)]
@@ -12,6 +16,30 @@ pub(crate) struct Signals {
 /// `SIGHUP`, which no longer ends the process once this is there.
 #[derive(Debug)]
 pub(super) struct HangUps(Signal);
+
+/// What is done at each of them.
+pub(super) struct HangUp<'a> {
+    pub(super) cluster: Arc<Cluster>,
+    pub(super) reload: Option<&'a mut Reload>,
+    pub(super) log: Option<&'a UsageLog>,
+}
+
+// === impl HangUp ===
+
+impl HangUp<'_> {
+    /// Opens the usage log anew at each `SIGHUP`, and reads the configuration. Never returns.
+    pub(super) async fn heed(&mut self, hang_ups: &mut HangUps) {
+        loop {
+            hang_ups.next().await;
+            if let Some(log) = self.log {
+                log.reopen();
+            }
+            if let Some(reload) = &mut self.reload {
+                reload.apply(&self.cluster);
+            }
+        }
+    }
+}
 
 // === impl HangUps ===
 

@@ -157,15 +157,15 @@ impl Shown {
 // === impl Breaker ===
 
 impl Breaker {
-    /// All that is read of a breaker is read here. There is none yet: it counts as closed.
+    /// All that is read of a breaker is read here.
     fn of(worker: &Worker) -> Self {
         let succeeded = [AttemptResult::Ok, AttemptResult::Status4xx];
         let succeeded = succeeded.map(|result| worker.attempts(result)).iter().sum();
         let failed = ERRORS.map(|(result, _)| worker.attempts(result)).iter().sum();
         Self {
-            state: 0,
-            consecutive_failures: 0,
-            consecutive_successes: 0,
+            state: worker.breaker_state().number(),
+            consecutive_failures: worker.consecutive_failures(),
+            consecutive_successes: worker.consecutive_successes(),
             outcomes: [("success", succeeded), ("failure", failed)],
         }
     }

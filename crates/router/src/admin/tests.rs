@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tower_service::Service;
 
 use super::{PeerAddr, percent_decoded};
-use crate::{Cluster, Router, RouterConfig, workers::Attempt};
+use crate::{Cluster, Router, RouterConfig, workers::Place};
 
 const HERE: &str = "127.0.0.1:5";
 const ELSEWHERE: &str = "10.0.0.1:5";
@@ -65,7 +65,7 @@ async fn a_worker_comes_and_goes() {
     assert_eq!(status, StatusCode::NOT_FOUND);
     assert!(error["error"]["message"].as_str().unwrap().contains("http://b:2"), "{error}");
 
-    let _leg = Attempt::new(cluster.workers()[0].clone());
+    let _leg = Place::take(&cluster.workers()[0]).unwrap();
     let draining = json!({"url": "http://a:1", "state": "draining"});
     let delete = "DELETE /workers/http://a:1";
     assert_eq!(ask(&mut router, delete, "", HERE, None).await, (StatusCode::ACCEPTED, draining));

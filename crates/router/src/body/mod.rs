@@ -1,5 +1,6 @@
 //! The bodies that clients get.
 
+mod kept_alive;
 mod pair;
 mod relay;
 mod tail;
@@ -13,12 +14,17 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
 
-pub(crate) use self::{pair::PairBody, relay::RelayBody};
-use crate::RouteError;
+use self::kept_alive::KeptAlive;
+pub(crate) use self::{kept_alive::kept_alive, pair::PairBody, relay::RelayBody};
+use crate::{RouteError, admission::Ticket};
 
 /// The response body of a [`Router`](crate::Router).
-#[derive(Debug)]
-pub struct RouterBody(Kind);
+#[derive(Debug, Default)]
+pub struct RouterBody {
+    kind: Kind,
+    /// Given back when the body is dropped: until then the request counts.
+    _ticket: Option<Ticket>,
+}
 
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box would cost each request an allocation")]
@@ -29,25 +35,54 @@ enum Kind {
     Relay(RelayBody),
     /// The answer of a pair.
     Pair(PairBody),
+    /// A stream with comments where it is silent.
+    KeptAlive(Box<KeptAlive>),
+}
+
+// === impl Kind ===
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Whole(Full::default())
+    }
 }
 
 // === impl RouterBody ===
 
+impl RouterBody {
+    /// The body of a request that was let in.
+    pub(crate) fn holding(self, ticket: Ticket) -> Self {
+        Self { _ticket: Some(ticket), ..self }
+    }
+}
+
+impl From<Kind> for RouterBody {
+    fn from(kind: Kind) -> Self {
+        Self { kind, _ticket: None }
+    }
+}
+
+impl From<KeptAlive> for RouterBody {
+    fn from(body: KeptAlive) -> Self {
+        Kind::KeptAlive(Box::new(body)).into()
+    }
+}
+
 impl From<Bytes> for RouterBody {
     fn from(body: Bytes) -> Self {
-        Self(Kind::Whole(Full::new(body)))
+        Kind::Whole(Full::new(body)).into()
     }
 }
 
 impl From<RelayBody> for RouterBody {
     fn from(body: RelayBody) -> Self {
-        Self(Kind::Relay(body))
+        Kind::Relay(body).into()
     }
 }
 
 impl From<PairBody> for RouterBody {
     fn from(body: PairBody) -> Self {
-        Self(Kind::Pair(body))
+        Kind::Pair(body).into()
     }
 }
 
@@ -59,26 +94,29 @@ impl Body for RouterBody {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
-        match &mut self.get_mut().0 {
+        match &mut self.get_mut().kind {
             Kind::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
             Kind::Relay(body) => Pin::new(body).poll_frame(cx),
             Kind::Pair(body) => Pin::new(body).poll_frame(cx),
+            Kind::KeptAlive(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Whole(body) => body.is_end_stream(),
             Kind::Relay(body) => body.is_end_stream(),
             Kind::Pair(body) => body.is_end_stream(),
+            Kind::KeptAlive(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Whole(body) => body.size_hint(),
             Kind::Relay(body) => body.size_hint(),
             Kind::Pair(body) => body.size_hint(),
+            Kind::KeptAlive(body) => body.size_hint(),
         }
     }
 }

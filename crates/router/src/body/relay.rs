@@ -16,7 +16,7 @@ use crate::{RouteError, answer, headers, legs::LegBody};
 pub(crate) struct RelayBody {
     leg: LegBody,
     /// What came before anybody asked for it.
-    first: Option<Option<Result<Frame<Bytes>, RouteError>>>,
+    first: Option<Option<Frame<Bytes>>>,
     /// There for a stream of events.
     tail: Option<StreamTail>,
     end: End,
@@ -47,11 +47,16 @@ impl RelayBody {
     }
 
     /// Waits for the first frame, and keeps it.
-    pub(crate) fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    ///
+    /// # Errors
+    ///
+    /// If the leg fails before it.
+    pub(crate) fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), RouteError>> {
         if self.first.is_none() {
-            self.first = Some(ready!(Pin::new(&mut self.leg).poll_frame(cx)));
+            let frame = ready!(Pin::new(&mut self.leg).poll_frame(cx));
+            self.first = Some(frame.transpose()?);
         }
-        Poll::Ready(())
+        Poll::Ready(Ok(()))
     }
 
     /// The client has, or is about to have, all that is worth waiting for.
@@ -81,7 +86,7 @@ impl Body for RelayBody {
             return Poll::Ready(None);
         }
         let frame = match self.first.take() {
-            Some(first) => first,
+            Some(first) => first.map(Ok),
             None => ready!(Pin::new(&mut self.leg).poll_frame(cx)),
         };
         Poll::Ready(match frame {
@@ -106,7 +111,7 @@ impl Body for RelayBody {
     fn size_hint(&self) -> SizeHint {
         // What was taken from the leg is still to come.
         let first = match &self.first {
-            Some(Some(Ok(frame))) => frame.data_ref().map_or(0, Bytes::len) as u64,
+            Some(Some(frame)) => frame.data_ref().map_or(0, Bytes::len) as u64,
             _ => 0,
         };
         let rest = self.leg.size_hint();

@@ -95,11 +95,11 @@ mod tests {
     use plimsoll_wire::{Backend, Role};
 
     use super::LiveSet;
-    use crate::Worker;
+    use crate::{RouterConfig, Worker};
 
     fn worker(url: &str) -> Arc<Worker> {
         let backend = Backend { url: url.into(), role: Role::Plain, bootstrap_port: None };
-        Arc::new(Worker::new(backend).unwrap())
+        Arc::new(Worker::new(backend, &RouterConfig::new(vec![]), &Arc::default()).unwrap())
     }
 
     #[test]

@@ -1,22 +1,35 @@
 //! What is one for the whole process.
 
+mod choose;
+mod fit;
 mod live;
+mod retries;
 mod tend;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use arc_swap::ArcSwap;
 use http::HeaderValue;
 use plimsoll_wire::{Backend, Role};
 use tokio::{sync::watch, task::JoinSet};
 
+pub(crate) use self::choose::{Team, Wanted};
 use self::live::{LiveSet, Workers};
+pub use self::retries::{Retries, RetryReason};
 use crate::{
-    AdminError, RouteError, RouterConfig, Worker,
+    AdminError, LoadSource, QueueWaits, RouterConfig, Worker,
+    admission::{Gate, Vacancies},
+    policies::{self, Policy},
     room::Rooms,
-    workers::{Address, Model, Policy, RoundRobin},
+    workers::{Address, Model},
 };
 
 /// What is one for the whole process: the workers and what is known of them.
@@ -27,6 +40,13 @@ pub struct Cluster {
     /// The mode, fixed at the start: the last worker of a role may go, and come back.
     paired: bool,
     policies: [Box<dyn Policy>; ROLES.len()],
+    gate: Gate,
+    vacancies: Arc<Vacancies>,
+    /// Where the load of a worker is known.
+    loads: OnceLock<Arc<dyn LoadSource>>,
+    /// The workers differ in what they say they are.
+    mixed: AtomicBool,
+    retries: Retries,
     rooms: Rooms,
     /// The names of all models that a worker serves or has served.
     served: ArcSwap<HashSet<Arc<str>>>,
@@ -51,11 +71,18 @@ impl Cluster {
     /// left out, with a line in the log. Without any it serves plain workers.
     pub fn new(mut config: RouterConfig) -> Arc<Self> {
         let workers = std::mem::take(&mut config.workers);
+        let (kinds, vacancies) = (config.policies, Arc::<Vacancies>::default());
         let cluster = Self {
             live: LiveSet::new(),
             paired: workers.iter().any(|backend| backend.role != Role::Plain),
+            policies: ROLES
+                .map(|role| policies::build(kinds.of(role), role.as_str(), &kinds.affinity)),
+            gate: Gate::new(config.admission, vacancies.clone()),
             config,
-            policies: ROLES.map(|_| Box::<RoundRobin>::default() as Box<dyn Policy>),
+            vacancies,
+            loads: OnceLock::new(),
+            mixed: AtomicBool::new(false),
+            retries: Retries::default(),
             rooms: Rooms::new(),
             served: ArcSwap::default(),
         };
@@ -118,6 +145,26 @@ impl Cluster {
         Ok((worker, Removal::Draining))
     }
 
+    /// From here on, the load of workers is asked of `loads`; the first such word stands.
+    pub fn read_loads_from(&self, loads: Arc<dyn LoadSource>) {
+        let _ = self.loads.set(loads);
+    }
+
+    /// Requests that wait for room.
+    pub fn queue_depth(&self) -> usize {
+        self.gate.waiting()
+    }
+
+    /// How long requests have waited for room.
+    pub fn queue_waits(&self) -> &QueueWaits {
+        self.gate.waits()
+    }
+
+    /// Requests that were tried again.
+    pub fn retries(&self) -> &Retries {
+        &self.retries
+    }
+
     /// The largest request body that is served, in bytes.
     pub fn max_body(&self) -> u64 {
         self.config.max_body
@@ -160,12 +207,19 @@ impl Cluster {
         roles.flat_map(|&role| eligible(&live, role)).cloned().collect()
     }
 
-    /// A worker of the role, by its policy.
-    pub(crate) fn pick(&self, role: Role) -> Result<Arc<Worker>, RouteError> {
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    fn is_mixed(&self) -> bool {
+        self.mixed.load(Ordering::Relaxed)
+    }
+
+    /// Each needed role has an eligible worker that is none of these.
+    pub(crate) fn has_others(&self, tried: &[Arc<str>]) -> bool {
         let live = self.live.look();
-        let eligible: Vec<_> = eligible(&live, role).collect();
-        let picked = self.policies[role as usize].pick(&eligible);
-        picked.map(|index| eligible[index].clone()).ok_or(RouteError::NoWorker(role))
+        let has_other = |&role| eligible(&live, role).any(|worker| !tried.contains(worker.url()));
+        self.needed_roles().iter().all(has_other)
     }
 
     /// The model, if a worker serves it or has served it. A request that names none means the only
@@ -179,7 +233,17 @@ impl Cluster {
         }
     }
 
-    pub(crate) fn remember_models(&self, models: &[Model]) {
+    /// A worker has said what it is.
+    pub(crate) fn note_worker(&self, worker: &Worker) {
+        self.compare_workers();
+        self.remember_models(&worker.models());
+    }
+
+    fn compare_workers(&self) {
+        self.mixed.store(fit::are_mixed(&self.live.look()), Ordering::Relaxed);
+    }
+
+    fn remember_models(&self, models: &[Model]) {
         self.served.rcu(|served| {
             let mut served = HashSet::clone(served);
             served.extend(models.iter().map(|model| model.id.clone()));
@@ -195,7 +259,7 @@ impl Cluster {
         if backend.bootstrap_port.is_some() && role != Role::Prefill {
             return Err(AdminError::BootstrapPort { role });
         }
-        let worker = Arc::new(Worker::new(backend)?);
+        let worker = Arc::new(Worker::new(backend, &self.config, &self.vacancies)?);
         match self.live.add(&worker) {
             Ok(()) => Ok(worker),
             Err(present) => {
@@ -209,6 +273,7 @@ impl Cluster {
     /// the same: it holds the worker itself.
     fn let_go(&self, worker: &Arc<Worker>) {
         if self.live.remove(worker) {
+            self.compare_workers();
             let (role, url, left) = (worker.role(), worker.url(), worker.in_flight());
             match left {
                 0 => tracing::info!("{role} worker {url} was removed"),

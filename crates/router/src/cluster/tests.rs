@@ -3,8 +3,8 @@ use std::{sync::Arc, time::Duration};
 use plimsoll_wire::{Backend, Role};
 use tokio::{sync::watch, time::Instant};
 
-use super::{Cluster, Removal};
-use crate::{AdminError, RouterConfig, Worker, workers::Attempt};
+use super::{Cluster, Removal, Wanted};
+use crate::{AdminError, RouterConfig, Worker, workers::Place};
 
 const GRACE: Duration = Duration::from_secs(60);
 
@@ -80,10 +80,12 @@ async fn a_worker_goes_with_its_last_leg() {
     let mut changes = cluster.changes();
     let worker = cluster.workers()[0].clone();
     is_eligible(&worker).await;
-    let leg = Attempt::new(worker.clone());
+    let leg = Place::take(&worker).unwrap();
 
     assert_eq!(cluster.remove("http://127.0.0.1:1").unwrap().1, Removal::Draining);
-    assert!(worker.is_up() && !worker.is_eligible() && cluster.pick(Role::Plain).is_err());
+    assert!(
+        worker.is_up() && !worker.is_eligible() && cluster.choose(&Wanted::default(), &[]).is_err()
+    );
     assert_eq!(worker.reason().as_deref(), Some("draining"));
     let again = cluster.add(backend("http://127.0.0.1:1", Role::Plain));
     assert!(matches!(again, Err(AdminError::Present { draining: true, .. })), "{again:?}");
@@ -100,7 +102,7 @@ async fn a_worker_goes_when_the_grace_period_ends() {
     let cluster = cluster(&[("http://127.0.0.1:1", Role::Plain)]);
     let _tasks = cluster.probe();
     let mut changes = cluster.changes();
-    let leg = Attempt::new(cluster.workers()[0].clone());
+    let leg = Place::take(&cluster.workers()[0]).unwrap();
     let ordered = Instant::now();
     for _ in 0..2 {
         assert_eq!(cluster.remove("http://127.0.0.1:1").unwrap().1, Removal::Draining);

@@ -1,25 +1,27 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
-use hyper_util::client::legacy::ResponseFuture;
 use plimsoll_wire::Splice;
 
-use super::{LegBody, idle::Idle};
+use super::LegBody;
 use crate::{
-    AttemptResult, LegError, RouteError, Worker, client::Client, headers, workers::Attempt,
+    AttemptResult, LegError, RouteError,
+    client::{Client, Reuse, Sent},
+    headers,
+    idle::Idle,
+    workers::Attempt,
 };
 
 /// The wait for one worker's answer to begin. Dropping it closes the connection.
 #[derive(Debug)]
 pub(crate) struct Head {
-    response: ResponseFuture,
+    response: Sent,
     /// There until the answer begins.
     waiting: Option<(Attempt, Idle)>,
 }
@@ -27,15 +29,16 @@ pub(crate) struct Head {
 // === impl Head ===
 
 impl Head {
-    /// Sends `request` to `worker`, whose bytes may be `idle_limit` apart.
+    /// Sends `request` to a worker, whose bytes may be `idle_limit` apart.
     pub(crate) fn send(
         client: &Client,
-        worker: Arc<Worker>,
+        attempt: Attempt,
         request: Request<Full<Splice>>,
+        reuse: Reuse,
         idle_limit: Duration,
     ) -> Self {
-        let waiting = (Attempt::new(worker), Idle::new(idle_limit));
-        Self { response: client.send(request), waiting: Some(waiting) }
+        let waiting = (attempt, Idle::new(idle_limit));
+        Self { response: client.send(request, reuse), waiting: Some(waiting) }
     }
 }
 
@@ -46,7 +49,7 @@ impl Future for Head {
         let Self { response, waiting } = self.get_mut();
         let Some((_, idle)) = waiting else { return Poll::Pending };
         let result = match Pin::new(response).poll(cx) {
-            Poll::Ready(result) => result.map_err(LegError::before_head),
+            Poll::Ready(result) => result,
             Poll::Pending if idle.poll(cx).is_pending() => return Poll::Pending,
             Poll::Pending => Err(LegError::Idle(idle.limit())),
         };
@@ -56,7 +59,9 @@ impl Future for Head {
                 if let Some(result) = result_of(response.status()) {
                     attempt.settle(result);
                 }
-                let mut response = response.map(|body| LegBody::new(body, attempt, idle));
+                let is_success = response.status().is_success();
+                let mut response =
+                    response.map(|body| LegBody::new(body, attempt, idle, is_success));
                 headers::remove_hop_by_hop(response.headers_mut());
                 Ok(response)
             }
@@ -79,13 +84,18 @@ fn result_of(status: StatusCode) -> Option<AttemptResult> {
 impl Attempt {
     /// The leg failed: notes the result and says whose leg it was.
     pub(super) fn fail(&mut self, error: LegError) -> RouteError {
-        self.settle(match &error {
-            LegError::Connect(_) => AttemptResult::ConnectError,
-            LegError::NoHead(_) | LegError::BrokenOff(_) => AttemptResult::Reset,
-            LegError::Idle(_) => AttemptResult::Timeout,
-        });
-        let worker = self.worker();
+        match &error {
+            LegError::Connect(_) => self.settle(AttemptResult::ConnectError),
+            LegError::NoHead(_) | LegError::BrokenOff(_) => self.settle(AttemptResult::Reset),
+            LegError::Idle(_) => self.settle(AttemptResult::Timeout),
+            // A connection grows old on its own.
+            LegError::Stale(_) => self.excuse(AttemptResult::Reset),
+        }
+        let worker = match error {
+            LegError::Idle(_) => self.culprit(),
+            _ => self.worker(),
+        };
         tracing::warn!("{} worker {} {error}", worker.role(), worker.url());
-        RouteError::leg(worker.role(), worker.url(), error)
+        RouteError::leg(worker, error)
     }
 }

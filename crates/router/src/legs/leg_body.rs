@@ -8,8 +8,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::idle::Idle;
-use crate::{AttemptResult, LegError, RouteError, Worker, workers::Attempt};
+use crate::{AttemptResult, LegError, RouteError, Worker, idle::Idle, workers::Attempt};
 
 /// One worker's answer as it comes. Dropping it before its end closes the connection.
 #[derive(Debug)]
@@ -17,29 +16,44 @@ pub(crate) struct LegBody {
     inner: Incoming,
     attempt: Attempt,
     idle: Idle,
+    is_success: bool,
     failed: bool,
 }
 
 // === impl LegBody ===
 
 impl LegBody {
-    pub(super) fn new(inner: Incoming, mut attempt: Attempt, idle: Idle) -> Self {
-        if inner.is_end_stream() {
-            attempt.settle(AttemptResult::Ok);
+    pub(super) fn new(inner: Incoming, attempt: Attempt, idle: Idle, is_success: bool) -> Self {
+        let mut body = Self { inner, attempt, idle, is_success, failed: false };
+        if body.inner.is_end_stream() {
+            body.note_end();
         }
-        Self { inner, attempt, idle, failed: false }
+        body
     }
 
     pub(crate) fn worker(&self) -> &Arc<Worker> {
         self.attempt.worker()
     }
 
-    /// The worker reported an error within its answer.
-    pub(super) fn report(&mut self) -> RouteError {
+    /// Who is to blame if this is an error.
+    pub(crate) fn culprit(&self) -> &Arc<Worker> {
+        self.attempt.culprit()
+    }
+
+    /// The worker failed within its answer, as `error` says.
+    pub(super) fn report(&mut self, error: impl FnOnce(Arc<str>) -> RouteError) -> RouteError {
         self.attempt.settle(AttemptResult::Status5xx);
-        let worker = self.attempt.worker();
-        tracing::warn!("{} worker {} reported an error", worker.role(), worker.url());
-        RouteError::PrefillReported { worker: worker.url().to_string() }
+        let error = error(self.attempt.worker().url().clone());
+        tracing::warn!("{error}");
+        error
+    }
+
+    /// The answer is whole.
+    fn note_end(&mut self) {
+        self.attempt.settle(AttemptResult::Ok);
+        if self.is_success {
+            self.attempt.prove();
+        }
     }
 
     fn fail(&mut self, error: LegError) -> RouteError {
@@ -68,14 +82,19 @@ impl Body for LegBody {
             }
         };
         self.idle.touch();
-        if self.inner.is_end_stream() {
-            self.attempt.settle(AttemptResult::Ok);
-        }
         Poll::Ready(match frame {
             Some(Err(error)) => Some(Err(self.fail(LegError::BrokenOff(error)))),
-            Some(Ok(frame)) => Some(Ok(frame)),
+            Some(Ok(frame)) => {
+                if self.is_success {
+                    self.attempt.note_byte();
+                }
+                if self.inner.is_end_stream() {
+                    self.note_end();
+                }
+                Some(Ok(frame))
+            }
             None => {
-                self.attempt.settle(AttemptResult::Ok);
+                self.note_end();
                 None
             }
         })

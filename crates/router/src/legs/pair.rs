@@ -1,4 +1,4 @@
-//! Two legs, one answer.
+//! Two legs at the same time, one answer.
 
 use std::{
     future::{Future, poll_fn},
@@ -10,55 +10,50 @@ use http::Response;
 
 use super::{
     Head,
-    prefill::{Prefill, PrefillFailure, Tail},
+    prefill::{Prefill, Tail},
 };
 use crate::{
-    RouteError, RouterBody,
     body::{PairBody, RelayBody},
+    dispatch::Attempted,
 };
 
-/// Drives both legs until it is known whose answer the client gets.
+/// Drives both legs until it is known whose answer the client gets: decode's, once its first byte has
+/// come. Decode writes none before the KV cache was handed over, so that a refusal by prefill is
+/// still answered with its own status, and whatever fails until then can be tried elsewhere.
 ///
-/// That is decode's, once it has begun and prefill has taken the request, so that a refusal by
-/// prefill is still answered with its own status. Both say so early in a stream. Otherwise the first
-/// byte of decode's answer proves it, too: decode writes none before the KV cache was handed over.
-/// (Its head alone proves nothing.)
-///
-/// # Errors
-///
-/// The first failure of a leg's transport. The other leg is cancelled.
-pub(crate) async fn answer(
-    prefill: Prefill,
-    mut decode: Head,
-) -> Result<Response<RouterBody>, RouteError> {
+/// The first failure of a leg's transport, or the first error status, ends it; the other leg is
+/// cancelled.
+pub(crate) async fn answer(prefill: Prefill, mut decode: Head) -> Attempted {
     let mut prefill = Tail::new(prefill);
     let answer = poll_fn(|cx| match prefill.poll_failure(cx) {
+        // What prefill reports may come of decode's death.
+        Poll::Ready(failure) if failure.is_reported() => match Pin::new(&mut decode).poll(cx) {
+            Poll::Ready(Err(error)) => Poll::Ready(Ok(Err(error))),
+            _ => Poll::Ready(Err(failure)),
+        },
         Poll::Ready(failure) => Poll::Ready(Err(failure)),
         Poll::Pending => Pin::new(&mut decode).poll(cx).map(Ok),
     });
     let response = match answer.await {
-        Err(failure) => return refusal(failure),
-        Ok(response) => response?,
+        Err(failure) => return failure.into_attempted(),
+        Ok(Err(error)) => return Attempted::error(error),
+        Ok(Ok(response)) => response,
     };
     if !response.status().is_success() {
-        return Ok(RelayBody::answer(response));
+        return Attempted::head(response);
     }
     let (parts, body) = response.into_parts();
     let mut body = RelayBody::new(&parts, body);
-    let taken = poll_fn(|cx| match prefill.poll_failure(cx) {
+    let begun = poll_fn(|cx| match prefill.poll_failure(cx) {
         Poll::Ready(failure) => Poll::Ready(Err(failure)),
-        Poll::Pending if prefill.has_head() => Poll::Ready(Ok(())),
         Poll::Pending => body.poll_first(cx).map(Ok),
     });
-    match taken.await {
-        Err(failure) => refusal(failure),
-        Ok(()) => Ok(Response::from_parts(parts, PairBody::new(body, prefill).into())),
-    }
-}
-
-fn refusal(failure: PrefillFailure) -> Result<Response<RouterBody>, RouteError> {
-    match failure {
-        PrefillFailure::Error(error) => Err(error),
-        PrefillFailure::Answer(response) => Ok(RelayBody::answer(response)),
+    match begun.await {
+        Err(failure) => failure.into_attempted(),
+        Ok(Err(error)) => Attempted::error(error),
+        Ok(Ok(())) => {
+            let body = PairBody::new(body, prefill);
+            Attempted::Answered(Response::from_parts(parts, body.into()))
+        }
     }
 }

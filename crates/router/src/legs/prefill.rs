@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::{Head, LegBody};
-use crate::{RouteError, headers};
+use crate::{RouteError, dispatch::Attempted, headers};
 
 /// How long a prefill worker's reply is waited for once the client has its whole answer.
 const MAX_TAIL: Duration = Duration::from_secs(2);
@@ -103,7 +103,7 @@ impl Future for Prefill {
                     let ended = frame.is_none() || body.is_end_stream();
                     let reply = ended.then(|| reader.finish(true, |_| {}));
                     if error || reply.as_ref().is_some_and(|reply| reply.error) {
-                        let error = body.report();
+                        let error = body.report(|worker| RouteError::PrefillReported { worker });
                         *state = State::Over;
                         return Poll::Ready(Err(PrefillFailure::Error(error)));
                     }
@@ -124,14 +124,28 @@ impl Future for Prefill {
 // === impl PrefillFailure ===
 
 impl PrefillFailure {
+    /// It is an error within the reply, whoever caused it.
+    pub(super) fn is_reported(&self) -> bool {
+        matches!(self, Self::Error(RouteError::PrefillReported { .. }))
+    }
+
     /// What to say of it within an answer that has begun.
     pub(crate) fn into_error(self) -> RouteError {
         match self {
             Self::Error(error) => error,
-            Self::Answer(response) => RouteError::PrefillStatus {
-                worker: response.body().worker().url().to_string(),
-                status: response.status(),
-            },
+            Self::Answer(response) => {
+                let worker = response.body().worker();
+                let (role, worker) = (worker.role(), worker.url().clone());
+                RouteError::LateStatus { role, worker, status: response.status() }
+            }
+        }
+    }
+
+    /// What it means before an answer has begun.
+    pub(crate) fn into_attempted(self) -> Attempted {
+        match self {
+            Self::Error(error) => Attempted::error(error),
+            Self::Answer(response) => Attempted::head(response),
         }
     }
 }
@@ -141,11 +155,6 @@ impl PrefillFailure {
 impl Tail {
     pub(crate) fn new(prefill: Prefill) -> Self {
         Self { prefill: Some(prefill), answered: false }
-    }
-
-    /// The worker has begun to answer, or has ended: it took the request.
-    pub(crate) fn has_head(&self) -> bool {
-        !self.prefill.as_ref().is_some_and(|prefill| matches!(prefill.state, State::Head(_)))
     }
 
     /// Ready if the leg fails; pending for good once it has ended well.

@@ -1,7 +1,7 @@
 //! The hand-over of SGLang: both legs get the same bytes at the same time, and meet by room at the
 //! prefill worker's bootstrap server.
 
-use plimsoll_wire::{RequestPeek, Splice};
+use plimsoll_wire::{Engine, RequestPeek, Splice};
 
 use crate::{RouteError, Worker, room::Rooms};
 
@@ -13,7 +13,7 @@ use crate::{RouteError, Worker, room::Rooms};
 ///
 /// If more than one answer a prompt is asked for. The engine uses one room for all samples of a
 /// prompt: such a request hangs, and can kill the scheduler (seen with 0.5.23).
-pub(crate) fn with_bootstrap(
+pub(crate) fn body(
     body: Splice,
     peek: &RequestPeek,
     prompts: Option<usize>,
@@ -21,7 +21,8 @@ pub(crate) fn with_bootstrap(
     rooms: &Rooms,
 ) -> Result<Splice, RouteError> {
     if peek.choices > 1 {
-        return Err(RouteError::Choices(peek.choices));
+        let (choices, engine) = (peek.choices, Engine::Sglang);
+        return Err(RouteError::Choices { choices, engine });
     }
     let port = prefill.backend().bootstrap_port;
     let port = port.map_or_else(|| "null".to_owned(), |port| port.to_string());
@@ -48,21 +49,22 @@ fn one_or_list(prompts: Option<usize>, value: impl Fn() -> String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use bytes::Bytes;
     use plimsoll_wire::{Backend, Endpoint, RequestPeek, Role};
     use serde_json::Value;
 
-    use super::with_bootstrap;
-    use crate::{RouteError, Worker, room::Rooms};
+    use crate::{RouteError, RouterConfig, Worker, room::Rooms};
 
     fn sent(body: &'static str, port: Option<u16>) -> Result<String, RouteError> {
         let url = "http://[::1]:30000".into();
         let backend = Backend { url, role: Role::Prefill, bootstrap_port: port };
-        let prefill = Worker::new(backend).unwrap();
+        let prefill = Worker::new(backend, &RouterConfig::new(vec![]), &Arc::default()).unwrap();
         let peek = RequestPeek::read(body.as_bytes()).unwrap();
         let body = Bytes::from_static(body.as_bytes()).into();
         let prompts = peek.prompts(Endpoint::Completions);
-        let sent = with_bootstrap(body, &peek, prompts, &prefill, &Rooms::new())?;
+        let sent = super::body(body, &peek, prompts, &prefill, &Rooms::new())?;
         Ok(String::from_utf8(sent.into_bytes().to_vec()).unwrap())
     }
 
@@ -87,7 +89,7 @@ mod tests {
     #[test]
     fn more_than_one_choice_is_refused() {
         for body in [r#"{"n":2}"#, r#"{"sampling_params":[{"n":"3"}]}"#] {
-            assert!(matches!(sent(body, None), Err(RouteError::Choices(_))), "{body}");
+            assert!(matches!(sent(body, None), Err(RouteError::Choices { .. })), "{body}");
         }
     }
 }

@@ -1,18 +1,20 @@
-//! The workers, and how one is chosen.
+//! The workers: where they are, whether they serve, what they have under way.
 
 mod address;
+mod attempt;
+mod breaker;
 mod health;
 mod models;
-mod policy;
 mod worker;
 
 pub use self::{
     address::{Address, AddressError},
-    worker::{AttemptResult, Worker},
+    attempt::AttemptResult,
+    breaker::{BreakerConfig, BreakerState},
+    worker::Worker,
 };
 pub(crate) use self::{
+    attempt::{Attempt, Place},
     health::probe,
     models::Model,
-    policy::{Policy, RoundRobin},
-    worker::Attempt,
 };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use plimsoll_wire::Engine;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -9,6 +10,8 @@ use serde_json::value::RawValue;
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) id: Arc<str>,
+    /// The engine that owns it, by its own word.
+    pub(crate) engine: Option<Engine>,
     /// The entry as the worker wrote it: clients look into more of it than its id.
     pub(crate) entry: Box<RawValue>,
 }
@@ -21,6 +24,7 @@ struct Listing {
 #[derive(Deserialize)]
 struct Entry {
     id: String,
+    owned_by: Option<String>,
 }
 
 // === impl Model ===
@@ -30,8 +34,9 @@ impl Model {
     pub(crate) fn list(body: &[u8]) -> Result<Vec<Self>, serde_json::Error> {
         let listing: Listing = serde_json::from_slice(body)?;
         let models = listing.data.into_iter().filter_map(|entry| {
-            let Entry { id } = serde_json::from_str(entry.get()).ok()?;
-            Some(Self { id: id.into(), entry })
+            let Entry { id, owned_by } = serde_json::from_str(entry.get()).ok()?;
+            let engine = owned_by.and_then(|owner| owner.parse().ok());
+            Some(Self { id: id.into(), engine, entry })
         });
         Ok(models.collect())
     }

@@ -1,6 +1,6 @@
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -8,16 +8,18 @@ use std::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use http::{Uri, uri};
-use plimsoll_wire::{Backend, Role};
+use plimsoll_wire::{Backend, Engine, Role};
 use tokio::{
     sync::SetOnce,
     time::{Instant, sleep},
 };
 
 use super::{
-    Model,
+    AttemptResult, Model,
     address::{Address, AddressError},
+    breaker::{Breaker, BreakerState},
 };
+use crate::{RouterConfig, admission::Vacancies};
 
 /// How often a draining worker is asked whether its last leg has ended. Legs end on other threads;
 /// having each of them tell would cost every request.
@@ -31,38 +33,30 @@ pub struct Worker {
     up: AtomicBool,
     /// Why it is not up, in words; nothing before its first probe has ended.
     down_reason: ArcSwapOption<String>,
+    /// Its last probe failed; that alone does not take it out.
+    suspect: AtomicBool,
+    breaker: Breaker,
     /// Set once it is to go: until when its legs may run on.
     drain_end: SetOnce<Instant>,
     in_flight: AtomicUsize,
+    /// Most legs at a time.
+    max_in_flight: usize,
+    /// Whom to tell of a place that is free again.
+    vacancies: Arc<Vacancies>,
     attempts: [AtomicU64; AttemptResult::ALL.len()],
+    /// What it said last that it serves.
     models: ArcSwap<Vec<Model>>,
+    /// What it is, once it has said so.
+    engine: ArcSwapOption<Engine>,
+    tokens: SentTokens,
 }
 
-/// How a worker's leg of a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AttemptResult {
-    /// Answered to the end.
-    Ok,
-    /// No connection.
-    ConnectError,
-    /// No byte for too long.
-    Timeout,
-    /// The connection died.
-    Reset,
-    /// Answered 4xx.
-    Status4xx,
-    /// Answered 5xx.
-    Status5xx,
-    /// Given up from this side: the client left, or the other leg failed.
-    Cancelled,
-}
-
-/// One leg under way: counts as in flight from here to its drop, and as the result that it was
-/// given, else as cancelled.
-#[derive(Debug)]
-pub(crate) struct Attempt {
-    worker: Arc<Worker>,
-    result: AttemptResult,
+/// Tokens sent to a worker that its last reading cannot know of.
+#[derive(Debug, Default)]
+struct SentTokens {
+    all: AtomicU64,
+    /// The last reading, and how many had been sent when it was first seen.
+    at_reading: Mutex<Option<(Instant, u64)>>,
 }
 
 // === impl Worker ===
@@ -73,18 +67,28 @@ impl Worker {
     /// # Errors
     ///
     /// If its URL is none.
-    pub(crate) fn new(mut backend: Backend) -> Result<Self, AddressError> {
+    pub(crate) fn new(
+        mut backend: Backend,
+        config: &RouterConfig,
+        vacancies: &Arc<Vacancies>,
+    ) -> Result<Self, AddressError> {
         let address = Address::read(&backend.url)?;
         backend.url = address.url.clone();
         Ok(Self {
+            max_in_flight: config.max_in_flight.of(backend.role),
             backend,
             address,
             up: AtomicBool::new(false),
             down_reason: ArcSwapOption::empty(),
+            suspect: AtomicBool::new(false),
+            breaker: Breaker::new(config.breaker),
             drain_end: SetOnce::new(),
             in_flight: AtomicUsize::new(0),
+            vacancies: vacancies.clone(),
             attempts: Default::default(),
             models: ArcSwap::default(),
+            engine: ArcSwapOption::empty(),
+            tokens: SentTokens::default(),
         })
     }
 
@@ -108,9 +112,24 @@ impl Worker {
         self.drain_end.get().is_some()
     }
 
-    /// Whether it may get requests: it is up and not draining.
+    /// Whether it may get requests: it is up, its breaker lets them pass, and it is not draining.
     pub fn is_eligible(&self) -> bool {
-        self.is_up() && !self.is_draining()
+        self.is_up() && self.breaker.admits() && !self.is_draining()
+    }
+
+    /// Where its breaker stands.
+    pub fn breaker_state(&self) -> BreakerState {
+        self.breaker.state()
+    }
+
+    /// Its failures in a row, as its breaker counts them.
+    pub fn consecutive_failures(&self) -> u32 {
+        self.breaker.failures()
+    }
+
+    /// Its successes in a row, by which its breaker may close.
+    pub fn consecutive_successes(&self) -> u32 {
+        self.breaker.successes()
     }
 
     /// Why it gets no requests, in words; `None` if it may.
@@ -119,7 +138,10 @@ impl Worker {
             return Some("draining".to_owned());
         }
         if self.is_up() {
-            return None;
+            let state = self.breaker.state();
+            let failures = self.breaker.failures();
+            return (!self.breaker.admits())
+                .then(|| format!("its breaker is {} after {failures} failures", state.as_str()));
         }
         let reason = self.down_reason.load();
         Some(reason.as_ref().map_or_else(|| "not probed yet".to_owned(), |why| String::clone(why)))
@@ -149,6 +171,89 @@ impl Worker {
 
     pub(crate) fn set_down_reason(&self, reason: String) {
         self.down_reason.store(Some(Arc::new(reason)));
+    }
+
+    /// Its last probe failed.
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.suspect.load(Ordering::Relaxed)
+    }
+
+    /// A probe has ended.
+    pub(crate) fn note_probe(&self, succeeded: bool) {
+        self.suspect.store(!succeeded, Ordering::Relaxed);
+        if succeeded && self.breaker.probe_succeeded() {
+            tracing::info!("{} worker {}: a probe closed its breaker", self.role(), self.url());
+        }
+    }
+
+    pub(super) fn note_failure(&self, is_trial: bool) {
+        if self.breaker.fail(is_trial) {
+            tracing::warn!(
+                "{} worker {}: its breaker is open after {} failures",
+                self.role(),
+                self.url(),
+                self.breaker.failures()
+            );
+        }
+    }
+
+    pub(super) fn note_success(&self, is_trial: bool) {
+        if self.breaker.succeed(is_trial) {
+            tracing::info!("{} worker {}: a request closed its breaker", self.role(), self.url());
+        }
+    }
+
+    pub(super) fn breaker(&self) -> &Breaker {
+        &self.breaker
+    }
+
+    /// Takes a place for a leg, if there is one.
+    pub(super) fn enter(&self) -> bool {
+        let next = |now| (now < self.max_in_flight).then_some(now + 1);
+        self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    }
+
+    /// Gives the place back.
+    pub(super) fn leave(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.vacancies.tell();
+    }
+
+    /// It has a place for one more leg.
+    pub(crate) fn has_place(&self) -> bool {
+        self.in_flight() < self.max_in_flight
+    }
+
+    /// A leg has ended so.
+    pub(super) fn count(&self, result: AttemptResult) {
+        self.attempts[result as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Tokens, by estimate, go to it.
+    pub(crate) fn send_tokens(&self, tokens: u64) {
+        self.tokens.all.fetch_add(tokens, Ordering::Relaxed);
+    }
+
+    /// Tokens sent to it, by estimate, since it was read at `read_at`.
+    pub(crate) fn tokens_since(&self, read_at: Instant) -> u64 {
+        let sent = self.tokens.all.load(Ordering::Relaxed);
+        let mut seen = self.tokens.at_reading.lock().unwrap_or_else(PoisonError::into_inner);
+        match *seen {
+            Some((at, before)) if at == read_at => sent.saturating_sub(before),
+            _ => {
+                *seen = Some((read_at, sent));
+                0
+            }
+        }
+    }
+
+    /// The engine that it says it is.
+    pub(crate) fn engine(&self) -> Option<Engine> {
+        self.engine.load().as_deref().copied()
+    }
+
+    pub(crate) fn set_engine(&self, engine: Option<Engine>) {
+        self.engine.store(engine.map(Arc::new));
     }
 
     /// Gives it no more requests; those under way may run on for `grace_period`. The first such
@@ -187,60 +292,5 @@ impl Worker {
         parts.path_and_query = Some(path);
         // All three parts are there and were parsed: it cannot fail.
         Uri::from_parts(parts).unwrap_or_default()
-    }
-}
-
-// === impl AttemptResult ===
-
-impl AttemptResult {
-    /// Every result, in label order.
-    pub const ALL: [Self; 7] = [
-        Self::Ok,
-        Self::ConnectError,
-        Self::Timeout,
-        Self::Reset,
-        Self::Status4xx,
-        Self::Status5xx,
-        Self::Cancelled,
-    ];
-
-    /// The label value.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::ConnectError => "connect_error",
-            Self::Timeout => "timeout",
-            Self::Reset => "reset",
-            Self::Status4xx => "status_4xx",
-            Self::Status5xx => "status_5xx",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-// === impl Attempt ===
-
-impl Attempt {
-    pub(crate) fn new(worker: Arc<Worker>) -> Self {
-        worker.in_flight.fetch_add(1, Ordering::Relaxed);
-        Self { worker, result: AttemptResult::Cancelled }
-    }
-
-    pub(crate) fn worker(&self) -> &Arc<Worker> {
-        &self.worker
-    }
-
-    /// The leg ended so. The first failure stands.
-    pub(crate) fn settle(&mut self, result: AttemptResult) {
-        if matches!(self.result, AttemptResult::Cancelled | AttemptResult::Ok) {
-            self.result = result;
-        }
-    }
-}
-
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        self.worker.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.worker.attempts[self.result as usize].fetch_add(1, Ordering::Relaxed);
     }
 }

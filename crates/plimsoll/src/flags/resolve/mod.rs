@@ -2,6 +2,7 @@
 
 mod checks;
 mod metering;
+mod routing;
 mod scraping;
 mod topology;
 mod warnings;
@@ -13,6 +14,7 @@ use plimsoll_router::HealthConfig;
 use self::{
     checks::{choices, headers, key, listeners, path, rising},
     metering::{drain, tenant_header, usage_log},
+    routing::{admission, breaker, engine, max_in_flight, origins, policies, retry},
     scraping::readings,
     topology::topology,
     warnings::warnings,
@@ -38,11 +40,22 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         health: HealthConfig {
             endpoint: path("health-check-endpoint", &health.health_check_endpoint, given)?,
             interval: Duration::from_secs(health.health_check_interval_secs),
+            first_interval: Duration::from_secs(health.worker_startup_check_interval),
+            startup_timeout: Duration::from_secs(health.worker_startup_timeout_secs),
             timeout: Duration::from_secs(health.health_check_timeout_secs),
             failure_threshold: health.health_failure_threshold,
             success_threshold: health.health_success_threshold,
             disabled: health.disable_health_check,
         },
+        policies: policies(&flags.policies),
+        admission: admission(&flags.load),
+        max_in_flight: max_in_flight(&flags.load),
+        retry: retry(&flags.failures),
+        breaker: breaker(&flags.failures),
+        engine: engine(flags.workers.engine),
+        sse_keepalive: Some(Duration::from_secs(flags.requests.sse_keepalive_secs))
+            .filter(|silence| !silence.is_zero()),
+        cors_allowed_origins: origins(&flags.requests.cors_allowed_origins, given)?,
         request_id_headers: headers(&flags.requests.request_id_headers, given)?,
         api_key: key("api-key", flags.workers.api_key.as_ref(), given)?,
         worker_api_key: key("worker-api-key", flags.workers.worker_api_key.as_ref(), given)?,
@@ -58,6 +71,6 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         duration_buckets: buckets,
         log_level: flags.logs.log_level,
         log_dir: flags.logs.log_dir.clone(),
-        warnings: warnings(flags, given),
+        warnings: warnings(given),
     })
 }

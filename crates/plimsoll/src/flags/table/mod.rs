@@ -2,26 +2,25 @@
 //!
 //! A field's type, `value_parser` and default are the flag's form, range and default; its doc
 //! comment is its line in `--help`. Flags of the SGLang router keep that router's spelling and
-//! number of values. What stands in [`Later`] is known but has no effect yet: building a flag means
-//! moving its field out of there. What [`refused()`] names is known and turned away.
+//! number of values. What [`refused()`] names is known and turned away.
 
 mod choices;
 mod compat;
-mod later;
 mod number;
 mod operation;
 mod refused;
+mod resilience;
 mod serving;
 
 use clap::{Arg, ArgAction, Args, Command, Parser};
 
 pub(crate) use self::{
-    choices::{Backend, HistoryBackend, LogLevel, OnDisconnect, Policy, StreamUsage},
+    choices::{Backend, Engine, HistoryBackend, LogLevel, OnDisconnect, Policy, StreamUsage},
     compat::{Compat, NoEffect},
-    later::Later,
     number::{at_least, within},
     operation::{Health, Leaving, Logs, Metering, Scraping},
     refused::refused,
+    resilience::{Failures, Load},
     serving::{Listeners, Policies, Requests, Workers},
 };
 
@@ -65,6 +64,10 @@ pub(crate) struct Flags {
     #[command(flatten)]
     pub(super) requests: Requests,
     #[command(flatten)]
+    pub(super) load: Load,
+    #[command(flatten)]
+    pub(super) failures: Failures,
+    #[command(flatten)]
     pub(super) health: Health,
     #[command(flatten)]
     pub(super) scraping: Scraping,
@@ -76,8 +79,6 @@ pub(crate) struct Flags {
     pub(super) logs: Logs,
     #[command(flatten)]
     pub(super) compat: Compat,
-    #[command(flatten)]
-    _later: Later,
     #[command(flatten)]
     _no_effect: NoEffect,
 }

@@ -30,6 +30,14 @@ pub(crate) struct Health {
     #[arg(long, value_name = "SECS", default_value_t = 5, value_parser = within(1..=YEAR_SECS))]
     pub(crate) health_check_interval_secs: u64,
 
+    /// Time between probes of a worker that has not answered yet
+    #[arg(long, value_name = "SECS", default_value_t = 1, value_parser = within(1..=YEAR_SECS))]
+    pub(crate) worker_startup_check_interval: u64,
+
+    /// Time within which a worker should have answered; then the log has an error
+    #[arg(long, value_name = "SECS", default_value_t = 1800, value_parser = within(1..=YEAR_SECS))]
+    pub(crate) worker_startup_timeout_secs: u64,
+
     /// Path that is probed
     #[arg(long, value_name = "PATH", default_value = "/health")]
     pub(crate) health_check_endpoint: String,

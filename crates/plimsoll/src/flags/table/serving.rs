@@ -2,7 +2,11 @@
 
 use clap::Args;
 
-use super::{YEAR_SECS, at_least, choices::Policy, within};
+use super::{
+    YEAR_SECS, at_least,
+    choices::{Engine, Policy},
+    within,
+};
 use crate::flags::Secret;
 
 /// Who answers the requests.
@@ -24,6 +28,10 @@ pub(crate) struct Workers {
     /// Engines that answer whole requests, without --pd-disaggregation
     #[arg(long, num_args = 0.., value_name = "URL")]
     pub(crate) worker_urls: Vec<String>,
+
+    /// Hand-over protocol between prefill and decode
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    pub(crate) engine: Engine,
 
     /// Let clients set the members and headers that steer an engine
     #[arg(long)]
@@ -59,11 +67,11 @@ pub(crate) struct Listeners {
     pub(crate) prometheus_port: u16,
 }
 
-/// Which worker a request goes to. This version knows `round_robin` only.
+/// Which worker a request goes to.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Policies (round_robin is used in this version)")]
+#[command(next_help_heading = "Policies")]
 pub(crate) struct Policies {
-    /// For every role that has none of its own
+    /// For every role that has none of its own [default: cache_aware; decode engines: least_kv]
     #[arg(long)]
     pub(crate) policy: Option<Policy>,
 
@@ -74,6 +82,26 @@ pub(crate) struct Policies {
     /// For decode engines
     #[arg(long, value_name = "POLICY", hide_possible_values = true)]
     pub(crate) decode_policy: Option<Policy>,
+
+    /// cache_aware: share of a prompt that an engine must have seen to be preferred, 0 to 1
+    #[arg(long, value_name = "RATIO", default_value_t = 0.3, value_parser = within(0.0..=1.0))]
+    pub(crate) cache_threshold: f64,
+
+    /// cache_aware: difference in load, in requests, above which load goes first
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = at_least(0_usize))]
+    pub(crate) balance_abs_threshold: usize,
+
+    /// cache_aware: quotient of loads above which load goes first
+    #[arg(long, value_name = "RATIO", default_value_t = 1.5, value_parser = at_least(0.0))]
+    pub(crate) balance_rel_threshold: f64,
+
+    /// cache_aware: most characters of prompts remembered
+    #[arg(long, value_name = "CHARS", default_value_t = 1 << 26, value_parser = at_least(1_usize))]
+    pub(crate) max_tree_size: usize,
+
+    /// cache_aware: time between clean-ups of what is remembered
+    #[arg(long, value_name = "SECS", default_value_t = 60, value_parser = within(1..=YEAR_SECS))]
+    pub(crate) eviction_interval_secs: u64,
 }
 
 // === impl Policies ===
@@ -102,6 +130,14 @@ pub(crate) struct Requests {
     /// Longest wait for the first byte, and between bytes; never for a whole stream
     #[arg(long, value_name = "SECS", default_value_t = 1800, value_parser = within(1..=YEAR_SECS))]
     pub(crate) request_timeout_secs: u64,
+
+    /// Silence after which a stream gets a comment; 0 for never
+    #[arg(long, value_name = "SECS", default_value_t = 0, value_parser = within(0..=YEAR_SECS))]
+    pub(crate) sse_keepalive_secs: u64,
+
+    /// Origins whose pages may call the router; * for all
+    #[arg(long, num_args = 0.., value_name = "ORIGIN")]
+    pub(crate) cors_allowed_origins: Vec<String>,
 
     /// Longest wait for running requests at shutdown
     #[arg(long, value_name = "SECS", default_value_t = 180, value_parser = within(0..=YEAR_SECS))]

@@ -6,6 +6,7 @@ mod metering;
 mod precedence;
 mod readings;
 mod refused;
+mod routing;
 mod secrets;
 mod topology;
 mod warnings;

@@ -1,0 +1,72 @@
+//! What is read anew while the process runs, at `SIGHUP`: workers and the level of the log.
+
+use std::ffi::OsString;
+
+use plimsoll_router::Cluster;
+use plimsoll_wire::Backend;
+
+use super::assembly::workers;
+use crate::{
+    flags::{self, Command, Settings, UsageError},
+    logs::Logs,
+};
+
+/// The command line and the environment, which name a file that may have changed.
+#[derive(Debug)]
+pub(crate) struct Reload {
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    logs: Logs,
+    /// The workers that were configured last.
+    configured: Vec<Backend>,
+}
+
+// === impl Reload ===
+
+impl Reload {
+    /// What was started with `settings`, as these arguments and variables say.
+    pub(crate) fn new(
+        arguments: Vec<OsString>,
+        variables: Vec<(OsString, OsString)>,
+        logs: Logs,
+        settings: &Settings,
+    ) -> Self {
+        Self { arguments, variables, logs, configured: workers(&settings.topology) }
+    }
+
+    /// Reads everything once more. Workers that are configured no longer are drained, new ones come;
+    /// those that came by `POST /workers` stay. A configuration that is wrong changes nothing.
+    pub(super) fn apply(&mut self, cluster: &Cluster) {
+        match self.read() {
+            Ok(settings) => {
+                self.logs.set_level(settings.log_level);
+                self.change_workers(cluster, workers(&settings.topology));
+            }
+            Err(error) => tracing::error!("the configuration stays as it was: {error}"),
+        }
+    }
+
+    fn read(&self) -> Result<Settings, UsageError> {
+        let command = flags::parse(self.arguments.clone(), self.variables.clone())?;
+        // What runs was started by this very command.
+        let Command::Launch(launch) = command else { return Err(UsageError::Nothing) };
+        flags::resolve(&launch)
+    }
+
+    fn change_workers(&mut self, cluster: &Cluster, wanted: Vec<Backend>) {
+        let (before, mut changes) = (std::mem::replace(&mut self.configured, wanted), 0);
+        for gone in before.iter().filter(|worker| !self.configured.contains(worker)) {
+            changes += 1;
+            if let Err(error) = cluster.remove(&gone.url) {
+                tracing::warn!("{error}");
+            }
+        }
+        for new in self.configured.iter().filter(|worker| !before.contains(worker)) {
+            changes += 1;
+            if let Err(error) = cluster.add(new.clone()) {
+                tracing::error!("a worker is left out: {error}");
+            }
+        }
+        tracing::info!("the configuration was read anew: {changes} changes of workers");
+    }
+}

@@ -1,0 +1,206 @@
+//! Who is let in, and who waits.
+//!
+//! A request that finds no room (too many at a time, too many a second, every worker that could
+//! serve it full) waits in one line for the whole process, first come, first served. The one at its
+//! front looks again whenever a place becomes free. The line has a length and a patience; beyond
+//! both the request is refused.
+
+mod rate;
+#[cfg(test)]
+mod tests;
+mod vacancies;
+mod waits;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep, timeout},
+};
+
+use self::rate::Rate;
+pub(crate) use self::vacancies::Vacancies;
+pub use self::waits::{QueueWaits, WAIT_BOUNDS};
+use crate::RouteError;
+
+/// How soon the front of the line looks again where nobody tells of what has changed: a worker that
+/// has come up, a KV cache that has emptied.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Limits of what is let in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdmissionConfig {
+    /// Requests at a time, each until its answer's body has ended; `None` for any number.
+    pub max_requests: Option<usize>,
+    /// Requests let in a second, in bursts of as many; `None` for any number.
+    pub rate: Option<u64>,
+    /// Requests that may wait (100).
+    pub queue_size: usize,
+    /// Longest wait (60 s).
+    pub queue_timeout: Duration,
+    /// Share of a KV cache from which its worker gets no more requests; `None` for never. Of decode
+    /// and plain workers.
+    pub kv_threshold: Option<f64>,
+}
+
+/// Lets requests in.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    config: AdmissionConfig,
+    requests: Arc<Semaphore>,
+    rate: Option<Rate>,
+    vacancies: Arc<Vacancies>,
+    /// Held by the front of the line.
+    front: Mutex<()>,
+    waiting: AtomicUsize,
+    waits: QueueWaits,
+}
+
+/// What a request holds from when it is let in until its body has ended.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    permit: Option<OwnedSemaphorePermit>,
+    vacancies: Arc<Vacancies>,
+}
+
+/// Somebody in the line.
+struct Waiting<'a> {
+    gate: &'a Gate,
+    since: Instant,
+}
+
+// === impl Gate ===
+
+impl Gate {
+    pub(crate) fn new(config: AdmissionConfig, vacancies: Arc<Vacancies>) -> Self {
+        let requests = config.max_requests.unwrap_or(Semaphore::MAX_PERMITS);
+        Self {
+            requests: Arc::new(Semaphore::new(requests.min(Semaphore::MAX_PERMITS))),
+            rate: config.rate.map(Rate::new),
+            config,
+            vacancies,
+            front: Mutex::new(()),
+            waiting: AtomicUsize::new(0),
+            waits: QueueWaits::default(),
+        }
+    }
+
+    /// Lets a request in once there is room for it and `choose` finds workers with a place for it.
+    ///
+    /// # Errors
+    ///
+    /// What `choose` fails with, at once; else if the line is full or the wait was too long.
+    pub(crate) async fn enter<T>(
+        &self,
+        mut choose: impl FnMut() -> Result<Option<T>, RouteError>,
+    ) -> Result<(Ticket, T), RouteError> {
+        self.wait_for(|| self.try_enter(&mut choose)).await
+    }
+
+    /// Waits in the line for workers only: the request was let in before.
+    pub(crate) async fn wait_for<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<Option<T>, RouteError>,
+    ) -> Result<T, RouteError> {
+        if self.waiting() == 0 {
+            if let Some(found) = attempt()? {
+                return Ok(found);
+            }
+        }
+        let _waiting = self.stand_in_line()?;
+        let patience = self.config.queue_timeout;
+        let served = async {
+            let _front = self.front.lock().await;
+            let news = self.vacancies.watch();
+            loop {
+                if let Some(found) = attempt()? {
+                    return Ok(found);
+                }
+                tokio::select! {
+                    () = news.next() => {}
+                    () = sleep(LOOK_AGAIN) => {}
+                }
+            }
+        };
+        timeout(patience, served).await.unwrap_or(Err(RouteError::QueueTimeout(patience)))
+    }
+
+    /// Requests that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// How long requests have waited.
+    pub(crate) fn waits(&self) -> &QueueWaits {
+        &self.waits
+    }
+
+    fn try_enter<T>(
+        &self,
+        choose: impl FnOnce() -> Result<Option<T>, RouteError>,
+    ) -> Result<Option<(Ticket, T)>, RouteError> {
+        let mut permit = None;
+        if self.config.max_requests.is_some() {
+            let Ok(free) = self.requests.clone().try_acquire_owned() else { return Ok(None) };
+            permit = Some(free);
+        }
+        if !self.rate.as_ref().is_none_or(Rate::take) {
+            return Ok(None);
+        }
+        let chosen = choose();
+        if let (Some(rate), Ok(None) | Err(_)) = (&self.rate, &chosen) {
+            rate.give_back();
+        }
+        let vacancies = self.vacancies.clone();
+        Ok(chosen?.map(|chosen| (Ticket { permit, vacancies }, chosen)))
+    }
+
+    fn stand_in_line(&self) -> Result<Waiting<'_>, RouteError> {
+        let most = self.config.queue_size;
+        let next = |now| (now < most).then_some(now + 1);
+        match self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) {
+            Ok(_) => Ok(Waiting { gate: self, since: Instant::now() }),
+            Err(_) => Err(RouteError::Overloaded { waiting: most }),
+        }
+    }
+}
+
+// === impl AdmissionConfig ===
+
+impl Default for AdmissionConfig {
+    fn default() -> Self {
+        Self {
+            max_requests: None,
+            rate: None,
+            queue_size: 100,
+            queue_timeout: Duration::from_secs(60),
+            kv_threshold: None,
+        }
+    }
+}
+
+// === impl Ticket ===
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        // The permit goes first: who is told finds it free.
+        if self.permit.take().is_some() {
+            self.vacancies.tell();
+        }
+    }
+}
+
+// === impl Waiting ===
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.gate.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.gate.waits.note(self.since.elapsed());
+    }
+}

@@ -1,0 +1,159 @@
+//! A worker's part in a request: a place first, then a leg under way.
+
+use std::sync::Arc;
+
+use super::Worker;
+
+/// How a worker's leg of a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptResult {
+    /// Answered to the end.
+    Ok,
+    /// No connection.
+    ConnectError,
+    /// No byte for too long.
+    Timeout,
+    /// The connection died.
+    Reset,
+    /// Answered 4xx.
+    Status4xx,
+    /// Answered 5xx.
+    Status5xx,
+    /// Given up from this side: the client left, or the other leg failed.
+    Cancelled,
+}
+
+/// A place at a worker: counts as in flight from here to its drop.
+#[derive(Debug)]
+pub(crate) struct Place {
+    worker: Arc<Worker>,
+    /// The worker's breaker is half-open, and this decides.
+    is_trial: bool,
+}
+
+/// One leg under way, which counts as the result that it was given, else as cancelled.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    place: Place,
+    /// The worker of the leg beside it, which waits for this one, and this one for it.
+    peer: Option<Arc<Worker>>,
+    result: AttemptResult,
+    /// Counted as a success of its worker.
+    proven: bool,
+}
+
+// === impl AttemptResult ===
+
+impl AttemptResult {
+    /// Every result, in label order.
+    pub const ALL: [Self; 7] = [
+        Self::Ok,
+        Self::ConnectError,
+        Self::Timeout,
+        Self::Reset,
+        Self::Status4xx,
+        Self::Status5xx,
+        Self::Cancelled,
+    ];
+
+    /// The label value.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::ConnectError => "connect_error",
+            Self::Timeout => "timeout",
+            Self::Reset => "reset",
+            Self::Status4xx => "status_4xx",
+            Self::Status5xx => "status_5xx",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The worker is to blame.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::ConnectError | Self::Timeout | Self::Reset | Self::Status5xx)
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    /// A place at a worker, if it has one free.
+    pub(crate) fn take(worker: &Arc<Worker>) -> Option<Self> {
+        if !worker.enter() {
+            return None;
+        }
+        Some(Self { worker: worker.clone(), is_trial: worker.breaker().begin() })
+    }
+
+    pub(crate) fn worker(&self) -> &Arc<Worker> {
+        &self.worker
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.is_trial {
+            self.worker.breaker().abandon_trial();
+        }
+        self.worker.leave();
+    }
+}
+
+// === impl Attempt ===
+
+impl Attempt {
+    pub(crate) fn new(place: Place, peer: Option<Arc<Worker>>) -> Self {
+        Self { place, peer, result: AttemptResult::Cancelled, proven: false }
+    }
+
+    pub(crate) fn worker(&self) -> &Arc<Worker> {
+        &self.place.worker
+    }
+
+    /// Who is to blame for this leg's silence, or for its error: the other one of a pair, if that
+    /// one's probes fail and this one's do not.
+    pub(crate) fn culprit(&self) -> &Arc<Worker> {
+        let own = self.worker();
+        self.peer.as_ref().filter(|peer| peer.is_suspect() && !own.is_suspect()).unwrap_or(own)
+    }
+
+    /// The leg ended so. The first failure stands; it is the worker's own, unless there is a
+    /// [`culprit`](Self::culprit).
+    pub(crate) fn settle(&mut self, result: AttemptResult) {
+        if !matches!(self.result, AttemptResult::Cancelled | AttemptResult::Ok) {
+            return;
+        }
+        let is_shared = matches!(result, AttemptResult::Timeout | AttemptResult::Status5xx);
+        let is_own = !is_shared || Arc::ptr_eq(self.culprit(), self.worker());
+        self.result = result;
+        if result.is_failure() && is_own {
+            self.place.worker.note_failure(std::mem::take(&mut self.place.is_trial));
+        }
+    }
+
+    /// The leg ended so, but that is nobody's fault.
+    pub(crate) fn excuse(&mut self, result: AttemptResult) {
+        self.result = result;
+    }
+
+    /// A byte of a good answer has come: enough for a trial, which must not last as long as a stream.
+    pub(crate) fn note_byte(&mut self) {
+        if self.place.is_trial {
+            self.prove();
+        }
+    }
+
+    /// A good answer is whole.
+    pub(crate) fn prove(&mut self) {
+        if !std::mem::replace(&mut self.proven, true) {
+            self.place.worker.note_success(std::mem::take(&mut self.place.is_trial));
+        }
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        self.place.worker.count(self.result);
+    }
+}
