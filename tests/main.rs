@@ -1,6 +1,7 @@
 //! The program from outside. Each module shows one theme; `support` runs the real binary.
 
 mod accounting;
+mod admin;
 mod bodies;
 mod disconnect;
 mod embed;

@@ -3,9 +3,10 @@
 use std::{fs, time::Duration};
 
 use plimsoll_sim::{Role, SimConfig};
+use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::support::{Plimsoll, bounded, chat, command, eventually, sim};
+use crate::support::{Answer, Plimsoll, bounded, chat, command, eventually, sim};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -57,7 +58,7 @@ async fn a_second_signal_ends_it_at_once() {
         router.signal("TERM").await;
         assert_eq!(router.ended().await.code(), Some(0));
         assert!(second.elapsed() < Duration::from_secs(2), "{:?}", second.elapsed());
-        assert!(client.ends_cut().await);
+        assert_stopped(&client.rest().await);
         engine.wait_for(|totals| totals.aborted == 1).await;
     })
     .await;
@@ -80,8 +81,48 @@ async fn the_grace_period_ends() {
         let waited = asked.elapsed().as_secs_f64();
         assert!((0.9..4.0).contains(&waited), "{waited} s");
         router.logged("cut off").await;
+        assert_stopped(&client.rest().await);
     })
     .await;
+}
+
+/// Who has no answer yet when the time is over is told, too, and both have their line in the log.
+#[tokio::test]
+async fn what_is_cut_off_is_told_and_accounted_for() {
+    bounded(async {
+        let log = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("cut-{}.jsonl", std::process::id()));
+        let engine =
+            sim(SimConfig { time_to_first_token: Duration::from_secs(60), ..SimConfig::default() })
+                .await;
+        let line = format!(
+            "--worker-urls {} --shutdown-grace-period-secs 0 --usage-log {}",
+            engine.url(),
+            log.display()
+        );
+        let mut router = Plimsoll::start(&line).await;
+        let client = router.post(CHAT, chat("")).open().await;
+        engine.wait_for(|totals| totals.requests == 1).await;
+        router.signal("TERM").await;
+        let answer = client.rest().await;
+        assert_eq!(answer.status, 503);
+        assert!(answer.error().contains("stopping"));
+        assert_eq!(router.ended().await.code(), Some(0));
+        let lines = fs::read_to_string(&log).expect("the log");
+        let line: Value = serde_json::from_str(&lines).expect("one line");
+        assert_eq!((&line["status"], &line["outcome"]), (&503.into(), &"rejected".into()));
+        assert_eq!((&line["attempts"], &line["decode"]), (&1.into(), &engine.url().into()));
+        fs::remove_file(log).expect("the log");
+    })
+    .await;
+}
+
+/// A stream that was cut off: its last event says so.
+fn assert_stopped(answer: &Answer) {
+    let text = answer.text();
+    let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    assert!(answer.complete && last.starts_with("data: {\"error\""), "{last}");
+    assert!(last.contains("\"code\":\"stopping\""), "{last}");
 }
 
 #[tokio::test]

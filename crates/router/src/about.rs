@@ -1,17 +1,13 @@
 //! What the router says about itself and its workers.
 
-use std::{collections::HashSet, sync::Arc};
+use std::collections::HashSet;
 
 use http::{Response, StatusCode, request};
-use plimsoll_wire::{Role, Splice};
+use plimsoll_wire::Role;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::time::timeout;
 
-use crate::{
-    Cluster, LegError, RouteError, Router, RouterBody, Worker, answer, body::RelayBody,
-    client::Reuse, workers::Place,
-};
+use crate::{Cluster, RouteError, Router, RouterBody, answer, body::RelayBody};
 
 #[derive(Serialize)]
 struct Listing<'a> {
@@ -58,10 +54,8 @@ pub(crate) async fn relay(
     let role = cluster.missing_role().unwrap_or(cluster.needed_roles()[0]);
     let mut last = Err(RouteError::NoWorker(role));
     for worker in cluster.all_eligible() {
-        let Some(answer) = ask(router, &worker, parts).await else { continue };
-        let failed = !answer.as_ref().is_ok_and(|response| !response.status().is_server_error());
-        last = answer;
-        if !failed {
+        last = router.ask(&worker, parts).await.map(RelayBody::answer);
+        if last.as_ref().is_ok_and(|response| !response.status().is_server_error()) {
             break;
         }
     }
@@ -79,23 +73,10 @@ pub(crate) async fn generates(
         let mut eligible = cluster.all_eligible();
         eligible.retain(|worker| worker.role() == role);
         let worker = fastrand::choice(eligible).ok_or(RouteError::NoWorker(role))?;
-        answer = ask(router, &worker, parts).await.ok_or(RouteError::NoWorker(role))??;
+        answer = RelayBody::answer(router.ask(&worker, parts).await?);
         if !answer.status().is_success() {
             break;
         }
     }
     Ok(answer)
-}
-
-/// What a worker answers; `None` if it is full.
-async fn ask(
-    router: &Router,
-    worker: &Arc<Worker>,
-    parts: &request::Parts,
-) -> Option<Result<Response<RouterBody>, RouteError>> {
-    let place = Place::take(worker)?;
-    let head = router.head(place, None, parts, Splice::default(), Reuse::Allowed);
-    let patience = router.cluster().config().health.timeout;
-    let silent = |_| Err(RouteError::leg(worker, LegError::Idle(patience)));
-    Some(timeout(patience, head).await.unwrap_or_else(silent).map(RelayBody::answer))
 }

@@ -45,6 +45,9 @@ pub enum RouteError {
     /// The wait was too long.
     #[error("no worker had room for the request within {} s (--queue-timeout-secs)", .0.as_secs_f64())]
     QueueTimeout(Duration),
+    /// The process ends.
+    #[error("the router is stopping")]
+    Stopping,
     /// The pair's engines cannot serve this route.
     #[error("{path} is not served by {engine}prefill/decode pairs; it needs plain workers (--worker-urls)", engine = .engine.map_or(String::new(), |engine| format!("{engine} ")))]
     NotPaired {
@@ -161,15 +164,16 @@ impl RouteError {
 
     /// Seconds after which the client may try again.
     pub(crate) fn retry_after(&self) -> Option<u64> {
-        let passes =
-            matches!(self, Self::NoWorker(_) | Self::Overloaded { .. } | Self::QueueTimeout(_));
+        let passes = self.is_refusal() && !matches!(self, Self::NotPaired { .. });
         passes.then_some(1)
     }
 
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::NoWorker(_) | Self::QueueTimeout(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoWorker(_) | Self::QueueTimeout(_) | Self::Stopping => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Overloaded { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::NotPaired { .. } => StatusCode::NOT_IMPLEMENTED,
             Self::Leg { source: LegError::Idle(_), .. } => StatusCode::GATEWAY_TIMEOUT,
@@ -201,6 +205,7 @@ impl RouteError {
                 | Self::NotPaired { .. }
                 | Self::Overloaded { .. }
                 | Self::QueueTimeout(_)
+                | Self::Stopping
         )
     }
 
@@ -211,6 +216,7 @@ impl RouteError {
             Self::ModelNotFound(_) => "model_not_found",
             Self::Overloaded { .. } => "overloaded",
             Self::QueueTimeout(_) => "queue_timeout",
+            Self::Stopping => "stopping",
             Self::NotPaired { .. } => "not_supported",
             Self::Leg { source: LegError::Idle(_), .. } => "upstream_timeout",
             Self::Leg { .. }

@@ -20,6 +20,8 @@ pub(crate) enum Route {
     Readiness,
     /// One worker of each role generates.
     HealthGenerate,
+    /// Every worker empties its prefix cache.
+    FlushCache,
     /// The workers, as the router sees them.
     ListWorkers,
     /// A worker comes.
@@ -42,6 +44,7 @@ impl Route {
             "/health" | "/liveness" => (Self::Liveness, "GET"),
             "/readiness" => (Self::Readiness, "GET"),
             "/health_generate" => (Self::HealthGenerate, "GET"),
+            "/flush_cache" => (Self::FlushCache, "POST"),
             "/workers" if *method == Method::POST => (Self::AddWorker, "GET, POST"),
             "/workers" => (Self::ListWorkers, "GET, POST"),
             _ if Self::worker(path).is_some() => (Self::RemoveWorker, "DELETE"),

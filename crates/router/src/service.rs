@@ -11,16 +11,19 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, Uri, header, request};
 use http_body::Body;
 use http_body_util::Full;
-use plimsoll_wire::{Endpoint, PeekSlot, Splice};
+use plimsoll_wire::{Endpoint, PeekSlot, Splice, Upstream};
 use subtle::ConstantTimeEq;
+use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::{
-    Cluster, RouteError, RouterBody, Worker, about, admin, answer,
+    Cluster, LegError, RouteError, RouterBody, Worker, about, admin,
+    admission::Gate,
+    answer,
     body::kept_alive,
     client::{Client, Reuse},
     dispatch, headers,
-    legs::Head,
+    legs::{Head, LegBody},
     request::{BoxError, Inference},
     route::Route,
     workers::{Attempt, Place},
@@ -40,7 +43,11 @@ pub struct Router {
 ///
 /// It is boxed: an async function has no name. An answer that needs no worker takes 0.6 µs in all,
 /// the box included (`benches/README.md`), a proxied request some 50 µs.
-pub struct RouterFuture(Pin<Box<dyn Future<Output = Response<RouterBody>> + Send>>);
+pub struct RouterFuture {
+    answer: Pin<Box<dyn Future<Output = Response<RouterBody>> + Send>>,
+    gate: Arc<Gate>,
+    slot: Option<PeekSlot>,
+}
 
 // === impl Router ===
 
@@ -88,6 +95,7 @@ impl Router {
             Route::Readiness => Ok(about::readiness(&self.cluster)),
             Route::Info => about::relay(self, &request.into_parts().0).await,
             Route::HealthGenerate => about::generates(self, &request.into_parts().0).await,
+            Route::FlushCache => Ok(admin::flush(self, request.into_parts().0).await),
             Route::ListWorkers => Ok(admin::list(&self.cluster)),
             Route::AddWorker => admin::add(&self.cluster, request.into_body()).await,
             Route::RemoveWorker => admin::remove(&self.cluster, request.uri().path()),
@@ -117,6 +125,19 @@ impl Router {
 
     pub(crate) fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// Asks a worker about itself, for no longer than a probe may take.
+    pub(crate) async fn ask(
+        &self,
+        worker: &Arc<Worker>,
+        parts: &request::Parts,
+    ) -> Result<Response<LegBody>, RouteError> {
+        let patience = self.cluster.config().health.timeout;
+        let place = Place::take_beside(worker);
+        let head = self.head(place, None, parts, Splice::default(), Reuse::Allowed);
+        let silent = |_| Err(RouteError::leg(worker, LegError::Idle(patience)));
+        timeout(patience, head).await.unwrap_or_else(silent)
     }
 
     /// Sends a request to a worker, `beside` another one's leg if there is one.
@@ -151,7 +172,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> RouterFuture {
-        RouterFuture(Box::pin(self.clone().answer(request)))
+        let gate = self.cluster.gate().clone();
+        let slot = request.extensions().get::<PeekSlot>().cloned();
+        RouterFuture { answer: Box::pin(self.clone().answer(request)), gate, slot }
     }
 }
 
@@ -174,11 +197,29 @@ const BEARER: &[u8] = b"Bearer ";
 
 // === impl RouterFuture ===
 
+impl RouterFuture {
+    /// The answer to a request that is cut off because the router stops.
+    fn stopped(&self) -> Response<RouterBody> {
+        let mut response = answer::error(&RouteError::Stopping);
+        let Some(slot) = &self.slot else { return response };
+        let way = Upstream { refused: true, ..slot.upstream().unwrap_or_default() };
+        response.extensions_mut().insert(way);
+        if let Some(id) = slot.id().and_then(|id| HeaderValue::from_str(id).ok()) {
+            response.headers_mut().insert(headers::REQUEST_ID, id);
+        }
+        response
+    }
+}
+
 impl Future for RouterFuture {
     type Output = Result<Response<RouterBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(cx).map(Ok)
+        let answer = self.answer.as_mut().poll(cx);
+        if answer.is_pending() && self.gate.is_cut() {
+            return Poll::Ready(Ok(self.stopped()));
+        }
+        answer.map(Ok)
     }
 }
 

@@ -4,6 +4,7 @@ use std::{
     error::Error,
     future::pending,
     net::TcpStream,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -20,7 +21,7 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use plimsoll::DrainLayer;
-use plimsoll_router::PeerAddr;
+use plimsoll_router::{Cluster, PeerAddr};
 use tokio::{
     sync::{mpsc, watch},
     time::{self, Instant},
@@ -29,6 +30,9 @@ use tower::Service;
 
 /// How long a client may take to send a request's headers, the first ones of a connection included.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long clients have to take in that their request was cut off.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A service that a connection can be served by.
 pub(super) trait Serve:
@@ -52,6 +56,7 @@ pub(super) struct Connections<S> {
     builder: auto::Builder<TokioExecutor>,
     graceful: GracefulShutdown,
     drain: DrainLayer,
+    cluster: Arc<Cluster>,
     open: Arc<AtomicUsize>,
 }
 
@@ -86,39 +91,48 @@ where
 // === impl Connections ===
 
 impl<S: Serve> Connections<S> {
-    pub(super) fn new(service: S, drain: DrainLayer, open: Arc<AtomicUsize>) -> Self {
+    pub(super) fn new(
+        service: S,
+        drain: DrainLayer,
+        cluster: Arc<Cluster>,
+        open: Arc<AtomicUsize>,
+    ) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
         builder.http2().timer(TokioTimer::new());
-        Self { service, builder, graceful: GracefulShutdown::new(), drain, open }
+        Self { service, builder, graceful: GracefulShutdown::new(), drain, cluster, open }
     }
 
     /// Serves until there is a deadline, then until no request runs or the deadline has passed.
     pub(super) async fn run(
         self,
         mut sockets: mpsc::Receiver<TcpStream>,
-        mut deadline: watch::Receiver<Option<Instant>>,
+        deadline: watch::Receiver<Option<Instant>>,
     ) {
+        let mut word = deadline.clone();
         loop {
             tokio::select! {
                 biased;
                 // No more sockets is not the word to stop: what runs may end first.
-                Some(socket) = sockets.recv() => self.serve(socket),
-                _ = deadline.wait_for(Option::is_some) => break,
+                Some(socket) = sockets.recv() => self.serve(socket, deadline.clone()),
+                _ = word.wait_for(Option::is_some) => break,
             }
         }
+        let Self { graceful, drain, cluster, .. } = self;
+        let mut ended = pin!(async {
+            graceful.shutdown().await;
+            drain.settled().await;
+        });
         tokio::select! {
-            () = async {
-                self.graceful.shutdown().await;
-                self.drain.settled().await;
-            } => {}
-            () = passed(deadline) => {
-                tracing::warn!("requests were cut off: they ran on after the grace period");
-            }
+            () = &mut ended => return,
+            () = passed(deadline) => {}
         }
+        tracing::warn!("requests were cut off: they ran on after the grace period");
+        cluster.cut_off();
+        let _ = time::timeout(LAST_WORDS, ended).await;
     }
 
-    fn serve(&self, socket: TcpStream) {
+    fn serve(&self, socket: TcpStream, deadline: watch::Receiver<Option<Instant>>) {
         let open = Open(self.open.clone());
         let socket = match tokio::net::TcpStream::from_std(socket) {
             Ok(socket) => socket,
@@ -129,14 +143,22 @@ impl<S: Serve> Connections<S> {
         let service = CallAtOnce { service: self.service.clone(), peer, called: called.clone() };
         let connection = self.builder.serve_connection(TokioIo::new(socket), service);
         let connection = self.graceful.watch(connection.into_owned());
+        let cluster = self.cluster.clone();
         tokio::spawn(async move {
             let _open = open;
-            tokio::select! {
-                // A client that leaves is no news.
-                ended = connection => if let Err(error) = ended {
-                    tracing::debug!("a connection ended early: {error}");
-                },
-                () = silent(called) => tracing::debug!("a connection sent no request"),
+            let mut connection = pin!(connection);
+            let ended = tokio::select! {
+                ended = &mut connection => ended,
+                () = silent(called) => return tracing::debug!("a connection sent no request"),
+                () = passed(deadline) => {
+                    // Its requests end when they are polled, and that is now.
+                    cluster.cut_off();
+                    connection.await
+                }
+            };
+            // A client that leaves is no news.
+            if let Err(error) = ended {
+                tracing::debug!("a connection ended early: {error}");
             }
         });
     }
@@ -145,11 +167,19 @@ impl<S: Serve> Connections<S> {
 /// Ends when the deadline has passed, which may be moved meanwhile.
 async fn passed(mut deadline: watch::Receiver<Option<Instant>>) {
     loop {
-        let Some(end) = *deadline.borrow_and_update() else { return };
+        let end = *deadline.borrow_and_update();
         tokio::select! {
-            () = time::sleep_until(end) => return,
+            () = until(end) => return,
             Ok(()) = deadline.changed() => {}
         }
+    }
+}
+
+/// Ends at that time; never if there is none.
+async fn until(end: Option<Instant>) {
+    match end {
+        Some(end) => time::sleep_until(end).await,
+        None => pending().await,
     }
 }
 

@@ -57,8 +57,9 @@ impl Threads {
         let (deadline, watched) = watch::channel(None);
         let threads = (0..count).map(|index| {
             let service = metering.over(Router::new(cluster.clone()));
-            let (drain, watched) = (metering.drain(), watched.clone());
-            Thread::start(index, move |open| Connections::new(service, drain, open), watched)
+            let (drain, cluster, watched) = (metering.drain(), cluster.clone(), watched.clone());
+            let connections = move |open| Connections::new(service, drain, cluster, open);
+            Thread::start(index, connections, watched)
         });
         Ok(Self { threads: threads.collect::<io::Result<_>>()?, deadline })
     }

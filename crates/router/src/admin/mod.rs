@@ -1,8 +1,10 @@
-//! The routes for workers that come and go: `GET /workers`, `POST /workers`, `DELETE /workers/{url}`.
+//! The routes for workers that come and go (`GET /workers`, `POST /workers`,
+//! `DELETE /workers/{url}`), and for what all of them are to do (`POST /flush_cache`).
 
 mod access;
 mod entry;
 mod error;
+mod flush;
 mod new_worker;
 #[cfg(test)]
 mod tests;
@@ -12,8 +14,8 @@ use http::{Response, StatusCode};
 use http_body::Body;
 use serde::Serialize;
 
-pub(crate) use self::access::require_local;
 pub use self::{access::PeerAddr, error::AdminError};
+pub(crate) use self::{access::require_local, flush::flush};
 use self::{entry::Entry, new_worker::NewWorker};
 use crate::{
     Cluster, Removal, RouteError, RouterBody, answer,

@@ -14,7 +14,7 @@ mod waits;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -60,13 +60,14 @@ pub(crate) struct Gate {
     front: Mutex<()>,
     waiting: AtomicUsize,
     waits: QueueWaits,
+    is_cut: AtomicBool,
 }
 
 /// What a request holds from when it is let in until its body has ended.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     permit: Option<OwnedSemaphorePermit>,
-    vacancies: Arc<Vacancies>,
+    gate: Arc<Gate>,
 }
 
 /// Somebody in the line.
@@ -88,7 +89,18 @@ impl Gate {
             front: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             waits: QueueWaits::default(),
+            is_cut: AtomicBool::new(false),
         }
+    }
+
+    /// Ends the requests that are in: each when it is looked at next.
+    pub(crate) fn cut(&self) {
+        self.is_cut.store(true, Ordering::Relaxed);
+    }
+
+    /// Requests that are in are to end.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
     }
 
     /// Lets a request in once there is room for it and `choose` finds workers with a place for it.
@@ -97,7 +109,7 @@ impl Gate {
     ///
     /// What `choose` fails with, at once; else if the line is full or the wait was too long.
     pub(crate) async fn enter<T>(
-        &self,
+        self: &Arc<Self>,
         mut choose: impl FnMut() -> Result<Option<T>, RouteError>,
     ) -> Result<(Ticket, T), RouteError> {
         self.wait_for(|| self.try_enter(&mut choose)).await
@@ -142,7 +154,7 @@ impl Gate {
     }
 
     fn try_enter<T>(
-        &self,
+        self: &Arc<Self>,
         choose: impl FnOnce() -> Result<Option<T>, RouteError>,
     ) -> Result<Option<(Ticket, T)>, RouteError> {
         let mut permit = None;
@@ -157,8 +169,7 @@ impl Gate {
         if let (Some(rate), Ok(None) | Err(_)) = (&self.rate, &chosen) {
             rate.give_back();
         }
-        let vacancies = self.vacancies.clone();
-        Ok(chosen?.map(|chosen| (Ticket { permit, vacancies }, chosen)))
+        Ok(chosen?.map(|chosen| (Ticket { permit, gate: self.clone() }, chosen)))
     }
 
     fn stand_in_line(&self) -> Result<Waiting<'_>, RouteError> {
@@ -187,11 +198,18 @@ impl Default for AdmissionConfig {
 
 // === impl Ticket ===
 
+impl Ticket {
+    /// The request is to end.
+    pub(crate) fn is_void(&self) -> bool {
+        self.gate.is_cut()
+    }
+}
+
 impl Drop for Ticket {
     fn drop(&mut self) {
         // The permit goes first: who is told finds it free.
         if self.permit.take().is_some() {
-            self.vacancies.tell();
+            self.gate.vacancies.tell();
         }
     }
 }

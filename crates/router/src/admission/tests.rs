@@ -22,7 +22,7 @@ fn at_most(requests: usize) -> AdmissionConfig {
     AdmissionConfig { max_requests: Some(requests), queue_size: 2, ..AdmissionConfig::default() }
 }
 
-async fn enter(gate: &Gate) -> Result<Ticket, RouteError> {
+async fn enter(gate: &Arc<Gate>) -> Result<Ticket, RouteError> {
     gate.enter(|| Ok(Some(()))).await.map(|(ticket, ())| ticket)
 }
 

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::{RouterBody, tail::StreamTail};
-use crate::{RouteError, headers, idle::Idle};
+use crate::{RouteError, answer, headers, idle::Idle};
 
 /// A comment, which every reader of events skips.
 const PING: &[u8] = b": ping\n\n";
@@ -97,6 +97,16 @@ fn event_of(status: StatusCode, body: &[u8]) -> Bytes {
 impl KeptAlive {
     fn new(state: State, silence: Duration) -> Self {
         Self { state, tail: StreamTail::default(), idle: Idle::new(silence) }
+    }
+
+    /// Ends the stream by an error, whether its answer has begun or not.
+    pub(super) fn stop(
+        &mut self,
+        error: RouteError,
+    ) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
+        let event = answer::error_event(&error);
+        self.state = State::Ended;
+        Poll::Ready(Some(Ok(Frame::data([self.tail.closing(), &event].concat().into()))))
     }
 
     /// The next frame of the answer.

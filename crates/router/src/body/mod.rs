@@ -23,7 +23,7 @@ use crate::{RouteError, admission::Ticket};
 pub struct RouterBody {
     kind: Kind,
     /// Given back when the body is dropped: until then the request counts.
-    _ticket: Option<Ticket>,
+    ticket: Option<Ticket>,
 }
 
 #[derive(Debug)]
@@ -47,18 +47,31 @@ impl Default for Kind {
     }
 }
 
+impl Kind {
+    /// Ends the answer because the router stops.
+    fn stop(&mut self) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
+        let error = RouteError::Stopping;
+        match self {
+            Self::Whole(_) => Poll::Ready(None),
+            Self::Relay(body) => Poll::Ready(Some(body.end_by(error))),
+            Self::Pair(body) => Poll::Ready(Some(body.end_by(error))),
+            Self::KeptAlive(body) => body.stop(error),
+        }
+    }
+}
+
 // === impl RouterBody ===
 
 impl RouterBody {
     /// The body of a request that was let in.
     pub(crate) fn holding(self, ticket: Ticket) -> Self {
-        Self { _ticket: Some(ticket), ..self }
+        Self { ticket: Some(ticket), ..self }
     }
 }
 
 impl From<Kind> for RouterBody {
     fn from(kind: Kind) -> Self {
-        Self { kind, _ticket: None }
+        Self { kind, ticket: None }
     }
 }
 
@@ -94,11 +107,16 @@ impl Body for RouterBody {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
-        match &mut self.get_mut().kind {
+        let Self { kind, ticket } = self.get_mut();
+        let frame = match kind {
             Kind::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
             Kind::Relay(body) => Pin::new(body).poll_frame(cx),
             Kind::Pair(body) => Pin::new(body).poll_frame(cx),
             Kind::KeptAlive(body) => Pin::new(body).poll_frame(cx),
+        };
+        match ticket {
+            Some(ticket) if frame.is_pending() && ticket.is_void() => kind.stop(),
+            _ => frame,
         }
     }
 

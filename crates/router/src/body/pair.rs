@@ -29,6 +29,11 @@ impl PairBody {
         body
     }
 
+    /// Ends the answer by an error.
+    pub(super) fn end_by(&mut self, error: RouteError) -> Result<Frame<Bytes>, RouteError> {
+        self.decode.end_by(error)
+    }
+
     fn note_end(&mut self) {
         if self.decode.is_answered() {
             self.prefill.set_answered();

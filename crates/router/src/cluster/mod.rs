@@ -40,7 +40,7 @@ pub struct Cluster {
     /// The mode, fixed at the start: the last worker of a role may go, and come back.
     paired: bool,
     policies: [Box<dyn Policy>; ROLES.len()],
-    gate: Gate,
+    gate: Arc<Gate>,
     vacancies: Arc<Vacancies>,
     /// Where the load of a worker is known.
     loads: OnceLock<Arc<dyn LoadSource>>,
@@ -77,7 +77,7 @@ impl Cluster {
             paired: workers.iter().any(|backend| backend.role != Role::Plain),
             policies: ROLES
                 .map(|role| policies::build(kinds.of(role), role.as_str(), &kinds.affinity)),
-            gate: Gate::new(config.admission, vacancies.clone()),
+            gate: Arc::new(Gate::new(config.admission, vacancies.clone())),
             config,
             vacancies,
             loads: OnceLock::new(),
@@ -150,6 +150,12 @@ impl Cluster {
         let _ = self.loads.set(loads);
     }
 
+    /// Ends all requests, each when its future or its body is polled next: by an error, so that
+    /// clients learn of it. For the end of the process.
+    pub fn cut_off(&self) {
+        self.gate.cut();
+    }
+
     /// Requests that wait for room.
     pub fn queue_depth(&self) -> usize {
         self.gate.waiting()
@@ -207,7 +213,7 @@ impl Cluster {
         roles.flat_map(|&role| eligible(&live, role)).cloned().collect()
     }
 
-    pub(crate) fn gate(&self) -> &Gate {
+    pub(crate) fn gate(&self) -> &Arc<Gate> {
         &self.gate
     }
 

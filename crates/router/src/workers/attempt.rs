@@ -86,6 +86,12 @@ impl Place {
         Some(Self { worker: worker.clone(), is_trial: worker.breaker().begin() })
     }
 
+    /// A place beside those that are limited: for what is no work.
+    pub(crate) fn take_beside(worker: &Arc<Worker>) -> Self {
+        worker.enter_beside();
+        Self { worker: worker.clone(), is_trial: false }
+    }
+
     pub(crate) fn worker(&self) -> &Arc<Worker> {
         &self.worker
     }

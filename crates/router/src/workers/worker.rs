@@ -213,6 +213,11 @@ impl Worker {
         self.in_flight.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 
+    /// Takes a place, whether there is one or not.
+    pub(super) fn enter_beside(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Gives the place back.
     pub(super) fn leave(&self) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
