@@ -1,99 +1,106 @@
-//! STUB
-#![allow(missing_docs, dead_code)]
-use std::{
-    fmt::Debug,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+//! How a worker is chosen. Each policy has one state for the whole process, whatever the number of
+//! threads that ask it.
+
+mod cache_aware;
+mod config;
+mod consistent_hashing;
+mod least_kv;
+mod power_of_two;
+mod random;
+mod round_robin;
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod testing;
+mod ties;
+
+use std::{fmt::Debug, sync::Arc};
+
+use tokio::time::Instant;
+
+pub use self::config::{AffinityConfig, PolicyKind};
+use self::{
+    cache_aware::CacheAware, consistent_hashing::ConsistentHashing, least_kv::LeastKv,
+    power_of_two::PowerOfTwo, random::Random, round_robin::RoundRobin,
 };
 
+/// What a policy may know of one worker.
 #[derive(Debug)]
 pub(crate) struct Candidate<'a> {
+    /// Base URL: the same for the worker's whole life, and its identity here.
     pub(crate) url: &'a Arc<str>,
+    /// Legs under way.
     pub(crate) in_flight: usize,
+    /// How full its KV cache is; `None` if not known or stale. Filled only for policies that
+    /// [`need it`](Policy::needs_load).
     pub(crate) load: Option<Load>,
+    /// Tokens, estimated, that were sent to it since it was read.
     pub(crate) pending_tokens: u64,
 }
 
 /// How full a KV cache is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// Tokens that it can hold, if known.
+    /// Tokens that the cache can hold, if known.
     pub capacity_tokens: Option<u64>,
     /// Share that running requests hold, 0 to 1.
     pub usage_ratio: f64,
     /// When the engine was read.
-    pub read_at: tokio::time::Instant,
+    pub read_at: Instant,
 }
 
+/// What a policy may know of the request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hint<'a> {
+    /// The prompt's text as the body has it (raw JSON bytes of `messages`, `prompt`, `text` or
+    /// `input_ids`), empty if there is none.
     pub(crate) prompt: &'a [u8],
+    /// What the client's session is known by, if anything.
     pub(crate) session: Option<&'a [u8]>,
 }
 
+/// Chooses among workers of one role.
 pub(crate) trait Policy: Debug + Send + Sync {
+    /// The index of the chosen one; `None` only if there are none.
     fn pick(&self, candidates: &[Candidate<'_>], hint: &Hint<'_>) -> Option<usize>;
+
+    /// Whether [`Candidate::load`] is looked at.
     fn needs_load(&self) -> bool {
         false
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PolicyKind {
-    Random,
-    RoundRobin,
-    PowerOfTwo,
-    CacheAware,
-    ConsistentHashing,
-    LeastKv,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AffinityConfig {
-    pub cache_threshold: f64,
-    pub balance_abs_threshold: usize,
-    pub balance_rel_threshold: f64,
-    pub max_tree_size: usize,
-    pub eviction_interval: Duration,
-}
-
-impl Default for AffinityConfig {
-    fn default() -> Self {
-        Self {
-            cache_threshold: 0.3,
-            balance_abs_threshold: 64,
-            balance_rel_threshold: 1.5,
-            max_tree_size: 67_108_864,
-            eviction_interval: Duration::from_secs(60),
-        }
+/// A policy of its own for one role; `role` is what the log calls it.
+pub(crate) fn build(
+    kind: PolicyKind,
+    role: &'static str,
+    affinity: &AffinityConfig,
+) -> Box<dyn Policy> {
+    match kind {
+        PolicyKind::Random => Box::new(Random),
+        PolicyKind::RoundRobin => Box::<RoundRobin>::default(),
+        PolicyKind::PowerOfTwo => Box::<PowerOfTwo>::default(),
+        PolicyKind::CacheAware => Box::new(CacheAware::new(affinity)),
+        PolicyKind::ConsistentHashing => Box::<ConsistentHashing>::default(),
+        PolicyKind::LeastKv => Box::new(LeastKv::new(role)),
     }
 }
 
-#[derive(Debug, Default)]
-struct RoundRobin(AtomicUsize);
+#[cfg(test)]
+mod tests {
+    use super::{AffinityConfig, Hint, PolicyKind, build, testing};
 
-impl Policy for RoundRobin {
-    fn pick(&self, candidates: &[Candidate<'_>], _: &Hint<'_>) -> Option<usize> {
-        self.0.fetch_add(1, Ordering::Relaxed).checked_rem(candidates.len())
-    }
-}
-
-pub(crate) fn build(_: PolicyKind, _: &'static str, _: &AffinityConfig) -> Box<dyn Policy> {
-    Box::<RoundRobin>::default()
-}
-
-impl PolicyKind {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::RoundRobin => "round_robin",
-            Self::PowerOfTwo => "power_of_two",
-            Self::CacheAware => "cache_aware",
-            Self::ConsistentHashing => "consistent_hashing",
-            Self::LeastKv => "least_kv",
+    #[test]
+    fn each_kind_chooses_one_if_there_is_any() {
+        use PolicyKind::{CacheAware, ConsistentHashing, LeastKv, PowerOfTwo, Random, RoundRobin};
+        let urls = testing::urls(3);
+        let candidates = testing::candidates(&urls, &[1, 2, 3]);
+        let hint = Hint { prompt: b"a prompt", session: Some(b"a session") };
+        for kind in [Random, RoundRobin, PowerOfTwo, CacheAware, ConsistentHashing, LeastKv] {
+            let policy = build(kind, "plain", &AffinityConfig::default());
+            assert!(policy.pick(&candidates, &hint).is_some_and(|index| index < 3), "{kind:?}");
+            assert_eq!(policy.pick(&[], &hint), None, "{kind:?}");
+            assert_eq!(policy.needs_load(), kind == LeastKv, "{kind:?}");
         }
     }
 }
