@@ -81,7 +81,7 @@ async fn slow(log: &Log, more: &str) -> (Plimsoll, plimsoll_sim::SimEngine) {
 
 #[tokio::test]
 async fn requests_that_run_at_the_end_are_written() {
-    for (signals, outcome) in [(1, "complete"), (2, "client_disconnect")] {
+    for (signals, outcome) in [(1, "complete"), (2, "upstream_error")] {
         bounded(async {
             let log = Log::new();
             let (mut router, _engine) = slow(&log, "").await;
