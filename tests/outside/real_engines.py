@@ -3,8 +3,9 @@
 tokens: by the replies, plimsoll's page, its usage log, and the engine that wrote them.
 
 usage: real_engines.py ROUTER_URL METRICS_URL ENGINE_URL [ROUNDS [USAGE_LOG]]
-ENGINE_URL is the decode engine of a SGLang pair, or the one plain worker (SGLang or vLLM), its metrics
-on. Nothing else may use them meanwhile, and the usage log must be new.
+ENGINE_URL is the decode engine of a pair, or the one plain worker (SGLang or vLLM), its metrics on.
+Nothing else may use them meanwhile, and the usage log must be new. Before the mix a pair is sent what
+would harm it (n: 2 four times at once, every field that steers), all of which must be refused.
 Exit 0 only if all agree.
 """
 
@@ -12,7 +13,9 @@ import json
 import re
 import sys
 import time
+import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 MODEL = "tiny-llama"
 TEXT = "The with statement is used to wrap the execution of a block with methods. "
@@ -61,7 +64,44 @@ def responses_usage(reply):
     return usage["input_tokens"], usage["output_tokens"], details.get("cached_tokens")
 
 
-def requests(router, is_vllm):
+def refusal(url, body, headers=()):
+    """The status and the message of an answer that is an error of the router's."""
+    request = urllib.request.Request(
+        url, json.dumps(body).encode(), {"content-type": "application/json", **dict(headers)}
+    )
+    try:
+        return urllib.request.urlopen(request, timeout=60).status, ""
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)["error"]["message"]
+
+
+def harmful(router, is_vllm):
+    """What would reach into a pair, or hang it; how many requests that is."""
+    chat, completions = router + "/v1/chat/completions", router + "/v1/completions"
+    body = {"model": MODEL, "messages": [{"role": "user", "content": TEXT}], "max_tokens": 4}
+    two = {**body, "n": 2, "temperature": 1}
+    with ThreadPoolExecutor(4) as pool:
+        refused = list(pool.map(lambda stream: refusal(chat, {**two, "stream": stream}), [0, 1, 0, 1]))
+    assert all(status == 400 and "2 choices" in message for status, message in refused), refused
+    fields = ("bootstrap_host", "bootstrap_port", "bootstrap_room", "bootstrap_pair_key",
+              "routed_dp_rank", "disagg_prefill_dp_rank", "data_parallel_rank")
+    steering = [({field: 1}, (), field) for field in fields]
+    steering.append(({"kv_transfer_params": {"do_remote_prefill": True}}, (), "kv_transfer_params"))
+    for header in ("x-override-bootstrap-host", "x-data-parallel-rank"):
+        steering.append(({}, [(header, "1")], header))
+    for more, headers, name in steering:
+        status, message = refusal(chat, {**body, **more}, headers)
+        assert status == 400 and name in message, (name, status, message)
+    lists = [["a", "b"], [[1], [2]]] if is_vllm else []
+    for prompts in lists:
+        status, message = refusal(completions, {"model": MODEL, "prompt": prompts})
+        assert status == 400 and "2 prompts" in message, (prompts, status, message)
+    count = len(refused) + len(steering) + len(lists)
+    print(f"refused     {count} requests that would harm a pair")
+    return count
+
+
+def requests(router, is_vllm, is_pair):
     """Each yields the usage that its reply states."""
     chat, completions, generate = (
         router + path for path in ("/v1/chat/completions", "/v1/completions", "/generate")
@@ -75,12 +115,15 @@ def requests(router, is_vllm):
         events(post(chat, {**common, "messages": messages, "max_tokens": 9, **asked}))[-1]
     )
     yield openai_usage(json.load(post(completions, {**common, "prompt": TEXT, "max_tokens": 7})))
-    yield openai_usage(
-        json.load(post(completions, {**common, "prompt": [TEXT, "Python is"], "max_tokens": 3}))
-    )
+    if not (is_vllm and is_pair):
+        batch = {**common, "prompt": [TEXT, "Python is"], "max_tokens": 3}
+        yield openai_usage(json.load(post(completions, batch)))
     yield openai_usage(
         events(post(completions, {**common, "prompt": TEXT, "max_tokens": 1, **asked}))[-1]
     )
+    if is_vllm and is_pair:
+        yield from vllm_pair_requests(completions, {**common, "prompt": TEXT, "max_tokens": 4})
+        return
     if is_vllm:
         yield from vllm_requests(router, {**common, "messages": messages}, asked)
         return
@@ -109,6 +152,12 @@ def vllm_requests(router, chat_body, asked):
     stream = post(responses, {**body, "stream": True}).read().decode().splitlines()
     last = [json.loads(line[6:]) for line in stream if line.startswith("data: {")][-1]
     yield responses_usage(last["response"])
+
+
+def vllm_pair_requests(completions, body):
+    """What only the first leg must not see."""
+    for more in ({"min_tokens": 3}, {"prompt": [TEXT]}, {"prompt": [5, 6, 7, 8]}):
+        yield openai_usage(json.load(post(completions, {**body, **more})))
 
 
 def unasked_stream(router):
@@ -183,9 +232,12 @@ def log_agrees(path, seen, requests):
 
 
 def main(router, page, decode, rounds, log=None):
+    is_vllm = Counts(page, decode).is_vllm()
+    workers = json.load(urllib.request.urlopen(router + "/workers", timeout=10))["workers"]
+    is_pair = any(worker["role"] == "decode" for worker in workers)
+    refused = harmful(router, is_vllm) if is_pair else 0
     counts = Counts(page, decode)
-    is_vllm = counts.is_vllm()
-    replies = [usage for _ in range(rounds) for usage in requests(router, is_vllm)]
+    replies = [usage for _ in range(rounds) for usage in requests(router, is_vllm, is_pair)]
     unasked = sum(unasked_stream(router) for _ in range(rounds))
     finished = len(replies) + rounds
     counts.wait("complete", finished)
@@ -213,7 +265,7 @@ def main(router, page, decode, rounds, log=None):
         and all(after[name] == seen[name] for name in ("prompt", "completion", "cached"))
         and 0 < after["at least"] <= wrote
     )
-    same = same and (log is None or log_agrees(log, after, finished + rounds))
+    same = same and (log is None or log_agrees(log, after, finished + rounds + refused))
     print("equal" if same else "NOT EQUAL")
     return 0 if same else 1
 
