@@ -1,3 +1,4 @@
+use plimsoll_wire::Engine;
 use serde::Serialize;
 
 use crate::Worker;
@@ -12,7 +13,10 @@ pub(super) struct Entry {
     eligible: bool,
     /// Why it is not eligible.
     reason: Option<String>,
+    breaker: &'static str,
     in_flight: usize,
+    /// What it says it is.
+    engine: Option<&'static str>,
     models: Vec<String>,
 }
 
@@ -29,7 +33,9 @@ impl Entry {
             up: worker.is_up(),
             eligible: reason.is_none(),
             reason,
+            breaker: worker.breaker_state().as_str(),
             in_flight: worker.in_flight(),
+            engine: worker.engine().map(Engine::as_str),
             models: worker.models().iter().map(|model| model.id.to_string()).collect(),
         }
     }

@@ -50,7 +50,8 @@ async fn a_worker_comes_and_goes() {
     let (status, entry) = ask(&mut router, "POST /workers", body, HERE, None).await;
     let wanted = json!({
         "url": "http://b:2", "role": "plain", "bootstrap_port": null, "up": false,
-        "eligible": false, "reason": "not probed yet", "in_flight": 0, "models": [],
+        "eligible": false, "reason": "not probed yet", "breaker": "closed", "in_flight": 0,
+        "engine": null, "models": [],
     });
     assert_eq!((status, &entry), (StatusCode::CREATED, &wanted));
     let (status, listing) = ask(&mut router, "GET /workers", "", ELSEWHERE, None).await;
