@@ -4,6 +4,9 @@
 //! serve it full) waits in one line for the whole process, first come, first served. The one at its
 //! front looks again whenever a place becomes free. The line has a length and a patience; beyond
 //! both the request is refused.
+//!
+//! A request that is tried again was let in before. It waits for workers beside the line: those in it
+//! may wait for that very request to end.
 
 mod rate;
 #[cfg(test)]
@@ -24,9 +27,9 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use self::rate::Rate;
 pub(crate) use self::vacancies::Vacancies;
 pub use self::waits::{QueueWaits, WAIT_BOUNDS};
+use self::{rate::Rate, vacancies::Bell};
 use crate::RouteError;
 
 /// How soon the front of the line looks again where nobody tells of what has changed: a worker that
@@ -58,6 +61,8 @@ pub(crate) struct Gate {
     vacancies: Arc<Vacancies>,
     /// Held by the front of the line.
     front: Mutex<()>,
+    /// Held by one of those who are tried again.
+    again: Mutex<()>,
     waiting: AtomicUsize,
     waits: QueueWaits,
     is_cut: AtomicBool,
@@ -87,6 +92,7 @@ impl Gate {
             config,
             vacancies,
             front: Mutex::new(()),
+            again: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             waits: QueueWaits::default(),
             is_cut: AtomicBool::new(false),
@@ -112,24 +118,44 @@ impl Gate {
         self: &Arc<Self>,
         mut choose: impl FnMut() -> Result<Option<T>, RouteError>,
     ) -> Result<(Ticket, T), RouteError> {
-        self.wait_for(|| self.try_enter(&mut choose)).await
-    }
-
-    /// Waits in the line for workers only: the request was let in before.
-    pub(crate) async fn wait_for<T>(
-        &self,
-        mut attempt: impl FnMut() -> Result<Option<T>, RouteError>,
-    ) -> Result<T, RouteError> {
+        let mut enter = || self.try_enter(&mut choose);
         if self.waiting() == 0 {
-            if let Some(found) = attempt()? {
-                return Ok(found);
+            if let Some(entered) = enter()? {
+                return Ok(entered);
             }
         }
         let _waiting = self.stand_in_line()?;
+        self.look(&self.front, &self.vacancies.front, enter).await
+    }
+
+    /// Waits for workers only: the request was let in before.
+    ///
+    /// # Errors
+    ///
+    /// What `choose` fails with, at once; else if the wait was too long.
+    pub(crate) async fn wait_for<T>(
+        &self,
+        mut choose: impl FnMut() -> Result<Option<T>, RouteError>,
+    ) -> Result<T, RouteError> {
+        if let Some(chosen) = choose()? {
+            return Ok(chosen);
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waiting = Waiting { gate: self, since: Instant::now() };
+        self.look(&self.again, &self.vacancies.again, choose).await
+    }
+
+    /// Looks until there is something, each in turn.
+    async fn look<T>(
+        &self,
+        turn: &Mutex<()>,
+        bell: &Bell,
+        mut attempt: impl FnMut() -> Result<Option<T>, RouteError>,
+    ) -> Result<T, RouteError> {
         let patience = self.config.queue_timeout;
         let served = async {
-            let _front = self.front.lock().await;
-            let news = self.vacancies.watch();
+            let _turn = turn.lock().await;
+            let news = bell.watch();
             loop {
                 if let Some(found) = attempt()? {
                     return Ok(found);

@@ -109,3 +109,21 @@ async fn who_gives_up_leaves_the_line() {
     drop(first);
     assert!(enter(&gate).await.is_ok());
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_is_tried_again_does_not_wait_for_those_who_wait_for_it() {
+    let gate = gate(AdmissionConfig { queue_size: 1, ..at_most(1) });
+    let first = enter(&gate).await.unwrap();
+    let waiting = tokio::spawn({
+        let gate = gate.clone();
+        async move { enter(&gate).await.map(drop) }
+    });
+    yield_now().await;
+    assert_eq!(gate.wait_for(|| Ok(Some(1))).await.unwrap(), 1);
+    let opens = Instant::now() + Duration::from_millis(120);
+    gate.wait_for(|| Ok((Instant::now() >= opens).then_some(()))).await.unwrap();
+    assert!(Instant::now() < opens + super::LOOK_AGAIN);
+    assert_eq!(gate.waiting(), 1);
+    drop(first);
+    assert!(waiting.await.unwrap().is_ok());
+}

@@ -2,22 +2,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// Tells the front of the line of places that have become free. Costs those who leave one a look at
-/// a flag where nobody waits.
+/// Tells those who look for a place of each that has become free. Costs those who leave one a look at
+/// two flags where nobody waits.
 #[derive(Debug, Default)]
 pub(crate) struct Vacancies {
+    /// For the front of the line.
+    pub(super) front: Bell,
+    /// For a request that is tried again.
+    pub(super) again: Bell,
+}
+
+/// Rings for one at a time.
+#[derive(Debug, Default)]
+pub(super) struct Bell {
     is_awaited: AtomicBool,
     notify: Notify,
 }
 
-/// Somebody waits for places. There is one at a time.
-pub(super) struct Watch<'a>(&'a Vacancies);
+/// Somebody waits for places.
+pub(super) struct Watch<'a>(&'a Bell);
 
 // === impl Vacancies ===
 
 impl Vacancies {
     /// A place is free.
     pub(crate) fn tell(&self) {
+        self.again.ring();
+        self.front.ring();
+    }
+}
+
+// === impl Bell ===
+
+impl Bell {
+    fn ring(&self) {
         if self.is_awaited.load(Ordering::SeqCst) {
             self.notify.notify_one();
         }

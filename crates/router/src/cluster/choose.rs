@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plimsoll_wire::{RequestPeek, Role, Splice};
+use plimsoll_wire::{RequestPeek, Role, Splice, Upstream};
 
 use super::{Cluster, fit::Fit};
 use crate::{
@@ -99,6 +99,23 @@ impl Cluster {
     ) -> Result<Option<Place>, RouteError> {
         let decode = self.pick(Role::Decode, wanted, tried, Some(prefill))?;
         Ok(decode.and_then(|decode| self.take(&decode, wanted)))
+    }
+
+    /// Places at the very workers of an attempt; `None` if one of them is full or gets no more
+    /// requests.
+    pub(crate) fn choose_again(&self, wanted: &Wanted<'_>, way: &Upstream) -> Option<Team> {
+        let live = self.live.look();
+        let find = |url: &Option<Arc<str>>| {
+            let url = url.as_ref()?;
+            live.iter().find(|worker| worker.url() == url && worker.is_eligible())
+        };
+        let decode = find(&way.decode)?;
+        if !self.is_paired() {
+            return self.take(decode, wanted).map(Team::Plain);
+        }
+        let prefill = find(&way.prefill)?;
+        let places = self.take(prefill, wanted).zip(self.take(decode, wanted));
+        places.map(|(prefill, decode)| Team::Pair { prefill, decode })
     }
 
     /// Takes a place at a worker, if it has one still.

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 pub(crate) use self::attempted::Attempted;
 use self::{attempted::Failure, retry::Tries};
 use crate::{
-    Cluster, RouteError, Router, RouterBody, answer,
+    Cluster, RetryReason, RouteError, Router, RouterBody, answer,
     client::Reuse,
     cluster::{Team, Wanted},
     headers,
@@ -77,7 +77,13 @@ impl Dispatch {
             sleep(wait).await;
             way.backoffs.push(wait);
             let Failure { reason, answer, handed_over, .. } = failure;
-            match next(cluster, &wanted, &tries, handed_over).await {
+            let is_stale = reason == RetryReason::StaleConnection;
+            let again = is_stale.then(|| cluster.choose_again(&wanted, way)).flatten();
+            let next = match again {
+                Some(team) => Ok(Step::Whole(team)),
+                None => next(cluster, &wanted, &tries, handed_over).await,
+            };
+            match next {
                 Ok(next) => step = next,
                 // What failed says more than that there is nobody else.
                 Err(_) => break answer,
