@@ -54,13 +54,12 @@ impl Latest {
 }
 
 /// How full a worker is: what running requests hold, and what is promised to those that decode waits
-/// for. One that has run no batch since it started says only what it holds, and is empty.
+/// for. One whose page says only what it can hold has run no batch, and is empty, unless another source
+/// says how full it is: its first batch may be running.
 fn load(worker: &WorkerReading) -> Option<Load> {
     let reading = worker.reading.as_ref()?;
-    let used = match worker.state {
-        State::CapacityOnly => 0.0,
-        _ => reading.usage_ratio()?,
-    };
+    let empty = (worker.state == State::CapacityOnly).then_some(0.0);
+    let used = reading.usage_ratio().or(empty)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
