@@ -5,6 +5,7 @@ mod admin;
 mod bodies;
 mod disconnect;
 mod embed;
+mod faults;
 mod headers;
 mod kv;
 mod page;

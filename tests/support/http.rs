@@ -29,7 +29,7 @@ pub(crate) struct Call {
 pub(crate) struct Exchange {
     read: OwnedReadHalf,
     /// Kept open: a half-closed connection is another thing.
-    _write: OwnedWriteHalf,
+    write: OwnedWriteHalf,
     seen: BytesMut,
 }
 
@@ -78,16 +78,10 @@ impl Call {
     pub(crate) async fn open(self) -> Exchange {
         let connection = TcpStream::connect(self.addr).await.expect("it listens");
         connection.set_nodelay(true).expect("a TCP connection");
-        let (read, mut write) = connection.into_split();
-        let close =
-            if self.head.contains("\r\nconnection:") { "" } else { "connection: close\r\n" };
-        let head = format!("{}{}{close}\r\n", self.head, self.framing);
-        let sent = async {
-            write.write_all(head.as_bytes()).await?;
-            write.write_all(&self.body).await
-        };
-        timeout(LIMIT, sent).await.expect("it is read").expect("it is read");
-        Exchange { read, _write: write, seen: BytesMut::new() }
+        let (read, write) = connection.into_split();
+        let mut exchange = Exchange { read, write, seen: BytesMut::new() };
+        exchange.ask(self).await;
+        exchange
     }
 
     /// Sends it and reads the answer to the end of the connection.
@@ -99,6 +93,20 @@ impl Call {
 // === impl Exchange ===
 
 impl Exchange {
+    /// Sends a request after those whose answers were read. For more than one, they must say that
+    /// the connection is kept.
+    pub(crate) async fn ask(&mut self, call: Call) {
+        let Call { head, framing, body, .. } = call;
+        let close = if head.contains("\r\nconnection:") { "" } else { "connection: close\r\n" };
+        let head = format!("{head}{framing}{close}\r\n");
+        let sent = async {
+            self.write.write_all(head.as_bytes()).await?;
+            self.write.write_all(&body).await
+        };
+        timeout(LIMIT, sent).await.expect("it is read").expect("it is read");
+        self.seen.clear();
+    }
+
     /// Reads until what came holds `wanted`.
     pub(crate) async fn until(&mut self, wanted: &str) {
         while !String::from_utf8_lossy(&self.seen).contains(wanted) {

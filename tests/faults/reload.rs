@@ -1,0 +1,124 @@
+//! `SIGHUP` reads the file of `--config` anew: workers come and go by it.
+
+use std::{fs, path::PathBuf};
+
+use plimsoll_sim::{SimConfig, SimEngine};
+
+use super::{CHAT, all_up};
+use crate::support::{Page, Plimsoll, bounded, chat, sim};
+
+/// A configuration file, gone when dropped.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> Self {
+        let name = format!("reload-{name}-{}.toml", std::process::id());
+        let file = Self(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name));
+        file.write(text);
+        file
+    }
+
+    fn write(&self, text: &str) {
+        fs::write(&self.0, text).expect("a directory for test files");
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn urls(engines: &[&SimEngine]) -> String {
+    let urls: Vec<_> = engines.iter().map(|engine| format!("\"{}\"", engine.url())).collect();
+    format!("worker-urls = [{}]\npolicy = \"round_robin\"\n", urls.join(", "))
+}
+
+#[tokio::test]
+async fn workers_follow_the_file() {
+    bounded(async {
+        let engines = [
+            sim(SimConfig::default()).await,
+            sim(SimConfig::default()).await,
+            sim(SimConfig::default()).await,
+        ];
+        let [stays, goes, comes] = &engines;
+        let file = File::new("follow", &urls(&[stays, goes]));
+        let router = Plimsoll::start(&format!("--config {}", file.0.display())).await;
+        all_up(&router, 2).await;
+
+        file.write(&urls(&[stays, comes]));
+        router.signal("HUP").await;
+        let shows = |page: &Page, engine: &SimEngine| page.to_string().contains(&engine.url());
+        router.page_when(|page| !shows(page, goes) && shows(page, comes)).await;
+        all_up(&router, 2).await;
+        for _ in 0..4 {
+            assert_eq!(router.post(CHAT, chat("")).send().await.status, 200);
+        }
+        let served = engines.each_ref().map(|engine| engine.totals().finished);
+        assert_eq!(served, [2, 0, 2]);
+        let page = router.settled(4).await;
+        assert!(shows(&page, stays) && !shows(&page, goes));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_file_changes_nothing() {
+    bounded(async {
+        let (first, second) = (sim(SimConfig::default()).await, sim(SimConfig::default()).await);
+        let file = File::new("wrong", &urls(&[&first]));
+        let mut router = Plimsoll::start(&format!("--config {}", file.0.display())).await;
+        for (wrong, told) in [
+            ("worker-urls = [", ":1"),
+            ("worker-urls = [\"ftp://x\"]\n", "http"),
+            ("worker-urlz = []\n", "worker-urlz"),
+            ("", "--worker-urls"),
+        ] {
+            let before = router.log().len();
+            file.write(wrong);
+            router.signal("HUP").await;
+            let log = crate::support::eventually(async || {
+                let log = router.log()[before..].to_owned();
+                if log.contains("stays as it was") { Ok(log) } else { Err(log) }
+            })
+            .await;
+            assert!(log.contains(told), "{wrong}: {log}");
+            assert!(router.runs());
+            assert_eq!(router.post(CHAT, chat("")).send().await.status, 200, "{wrong}");
+            let page = router.page().await;
+            assert_eq!(page.count("plimsoll_worker_eligible", &[]), 1);
+        }
+        file.write(&urls(&[&first, &second]));
+        router.signal("HUP").await;
+        all_up(&router, 2).await;
+    })
+    .await;
+}
+
+/// A worker that is to go ends what it has begun.
+#[tokio::test]
+async fn a_stream_outlives_its_workers_line() {
+    bounded(async {
+        let slow = SimConfig::default().token_interval(std::time::Duration::from_millis(25));
+        let (goes, comes) = (sim(slow).await, sim(SimConfig::default()).await);
+        let file = File::new("stream", &urls(&[&goes]));
+        let router = Plimsoll::start(&format!("--config {}", file.0.display())).await;
+        let body = chat(",\"stream\":true,\"max_tokens\":60,\"ignore_eos\":true");
+        let mut client = router.post(CHAT, body).open().await;
+        client.until("\"content\":\"").await;
+        file.write(&urls(&[&comes]));
+        router.signal("HUP").await;
+        let eligible =
+            |url: String, page: &Page| page.count("plimsoll_worker_eligible", &[("worker", &url)]);
+        router
+            .page_when(|page| (eligible(goes.url(), page), eligible(comes.url(), page)) == (0, 1))
+            .await;
+        assert_eq!(router.post(CHAT, chat("")).send().await.status, 200);
+        assert_eq!((goes.totals().requests, comes.totals().requests), (1, 1));
+        assert!(client.rest().await.text().ends_with("data: [DONE]\n\n"));
+        router.page_when(|page| !page.to_string().contains(&goes.url())).await;
+        assert_eq!(router.settled(2).await.outcomes("complete"), 2);
+    })
+    .await;
+}
