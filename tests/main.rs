@@ -8,6 +8,7 @@ mod embed;
 mod faults;
 mod headers;
 mod kv;
+mod load;
 mod page;
 mod pair;
 mod process;
