@@ -12,6 +12,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
@@ -29,6 +30,14 @@ pub(crate) struct KeptAlive {
     state: State,
     tail: StreamTail,
     idle: Idle,
+}
+
+/// A refusal in the form of the OpenAI API. Engines have others, which must be put into it: SGLang's
+/// own is `{"object":"error","message":…}`.
+#[derive(Deserialize)]
+struct Refusal<'a> {
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 type Answer = Pin<Box<dyn Future<Output = Response<RouterBody>> + Send>>;
@@ -83,9 +92,10 @@ fn event_of(status: StatusCode, body: &[u8]) -> Bytes {
     let json: Option<&RawValue> = serde_json::from_slice(body).ok();
     // One event is one line: pretty JSON has line ends, which mean nothing in it.
     let text = json.map(|json| json.get().replace(['\r', '\n'], " "));
-    let is_error = |text: &str| text.contains("\"error\"") && text.starts_with('{');
+    let has_error =
+        |text| serde_json::from_str(text).is_ok_and(|Refusal { error }| error.is_some());
     let event = match text {
-        Some(text) if status.is_success() || is_error(&text) => text,
+        Some(text) if status.is_success() || has_error(&text) => text,
         Some(text) => format!("{{\"error\":{text}}}"),
         None => format!("{{\"error\":{{\"message\":\"a worker answered {status}\"}}}}"),
     };
