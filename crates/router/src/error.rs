@@ -162,6 +162,14 @@ impl RouteError {
         Self::Leg { role: worker.role(), worker: worker.url().clone(), source }
     }
 
+    /// The worker that said nothing for too long.
+    pub(crate) fn silent_worker(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Leg { worker, source: LegError::Idle(_), .. } => Some(worker),
+            _ => None,
+        }
+    }
+
     /// Seconds after which the client may try again.
     pub(crate) fn retry_after(&self) -> Option<u64> {
         let passes = self.is_refusal() && !matches!(self, Self::NotPaired { .. });

@@ -40,6 +40,13 @@ impl Head {
         let waiting = (attempt, Idle::new(idle_limit));
         Self { response: client.send(request, reuse), waiting: Some(waiting) }
     }
+
+    /// The other leg failed so.
+    pub(super) fn blame(&mut self, error: &RouteError) {
+        if let Some((attempt, _)) = &mut self.waiting {
+            attempt.blame(error);
+        }
+    }
 }
 
 impl Future for Head {

@@ -40,6 +40,11 @@ impl LegBody {
         self.attempt.culprit()
     }
 
+    /// The other leg failed so.
+    pub(super) fn blame(&mut self, error: &RouteError) {
+        self.attempt.blame(error);
+    }
+
     /// The worker failed within its answer, as `error` says.
     pub(super) fn report(&mut self, error: impl FnOnce(Arc<str>) -> RouteError) -> RouteError {
         self.attempt.settle(AttemptResult::Status5xx);

@@ -10,7 +10,7 @@ use http::Response;
 
 use super::{
     Head,
-    prefill::{Prefill, Tail},
+    prefill::{Prefill, PrefillFailure, Tail},
 };
 use crate::{
     body::{PairBody, RelayBody},
@@ -35,8 +35,16 @@ pub(crate) async fn answer(prefill: Prefill, mut decode: Head) -> Attempted {
         Poll::Pending => Pin::new(&mut decode).poll(cx).map(Ok),
     });
     let response = match answer.await {
-        Err(failure) => return failure.into_attempted(),
-        Ok(Err(error)) => return Attempted::error(error),
+        Err(failure) => {
+            if let PrefillFailure::Error(error) = &failure {
+                decode.blame(error);
+            }
+            return failure.into_attempted();
+        }
+        Ok(Err(error)) => {
+            prefill.blame(&error);
+            return Attempted::error(error);
+        }
         Ok(Ok(response)) => response,
     };
     if !response.status().is_success() {

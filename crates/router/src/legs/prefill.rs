@@ -165,6 +165,15 @@ impl Tail {
         result.err().map_or(Poll::Pending, Poll::Ready)
     }
 
+    /// Decode's leg failed so.
+    pub(super) fn blame(&mut self, error: &RouteError) {
+        match self.prefill.as_mut().map(|prefill| &mut prefill.state) {
+            Some(State::Head(head)) => head.blame(error),
+            Some(State::Body { body, .. }) => body.blame(error),
+            Some(State::Over) | None => {}
+        }
+    }
+
     /// The client has its whole answer.
     pub(crate) fn set_answered(&mut self) {
         self.answered = true;

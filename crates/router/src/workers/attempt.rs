@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Worker;
+use crate::RouteError;
 
 /// How a worker's leg of a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,16 +126,27 @@ impl Attempt {
     }
 
     /// The leg ended so. The first failure stands; it is the worker's own, unless there is a
-    /// [`culprit`](Self::culprit).
+    /// [`culprit`](Self::culprit). Where that one's silence is to blame for this one's, this leg was
+    /// given up.
     pub(crate) fn settle(&mut self, result: AttemptResult) {
         if !matches!(self.result, AttemptResult::Cancelled | AttemptResult::Ok) {
             return;
         }
         let is_shared = matches!(result, AttemptResult::Timeout | AttemptResult::Status5xx);
         let is_own = !is_shared || Arc::ptr_eq(self.culprit(), self.worker());
-        self.result = result;
+        self.result = match result {
+            AttemptResult::Timeout if !is_own => AttemptResult::Cancelled,
+            result => result,
+        };
         if result.is_failure() && is_own {
             self.place.worker.note_failure(std::mem::take(&mut self.place.is_trial));
+        }
+    }
+
+    /// The other leg failed so: if this worker's silence is to blame, this leg timed out.
+    pub(crate) fn blame(&mut self, error: &RouteError) {
+        if error.silent_worker().is_some_and(|silent| silent == self.worker().url()) {
+            self.settle(AttemptResult::Timeout);
         }
     }
 
