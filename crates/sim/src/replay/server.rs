@@ -5,7 +5,10 @@ use std::{
     future::pending,
     io,
     net::{Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use bytes::{Bytes, BytesMut};
@@ -47,6 +50,7 @@ struct Log {
     seen: SeenLog,
     closed: Mutex<Vec<Closed>>,
     closed_count: watch::Sender<usize>,
+    written: AtomicU64,
 }
 
 // === impl ReplayServer ===
@@ -63,7 +67,8 @@ impl ReplayServer {
         F: Fn(&SeenRequest) -> Option<Reply> + Send + Sync + 'static,
     {
         let closed_count = watch::Sender::default();
-        let log = Log { seen: SeenLog::new(SEEN), closed: Mutex::default(), closed_count };
+        let (seen, closed) = (SeenLog::new(SEEN), Mutex::default());
+        let log = Log { seen, closed, closed_count, written: AtomicU64::new(0) };
         let log = Arc::new(log);
         let (shared, answer) = (Arc::clone(&log), Arc::new(answer));
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -113,6 +118,12 @@ impl ReplayServer {
     pub async fn wait_closed(&self, count: usize) {
         // The sender lives in `self`, so the wait cannot fail.
         let _ = self.log.closed_count.subscribe().wait_for(|&closed| closed >= count).await;
+    }
+
+    /// Bytes that its connections have taken so far, of steps that are done.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.log.written.load(Ordering::Relaxed)
     }
 
     /// Closes the listener and all connections.
@@ -171,7 +182,13 @@ impl Connection {
     async fn play(&mut self, index: usize, reply: Reply) -> io::Result<Next> {
         for step in reply.steps {
             let gone = match step {
-                Step::Write(bytes) => self.stream.write_all(&bytes).await.is_err(),
+                Step::Write(bytes) => {
+                    let failed = self.stream.write_all(&bytes).await.is_err();
+                    if !failed {
+                        self.log.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    }
+                    failed
+                }
                 Step::Wait(time) => tokio::select! {
                     () = sleep(time) => false,
                     () = closed(&mut self.stream, &mut self.pending) => true,
