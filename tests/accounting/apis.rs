@@ -3,8 +3,7 @@
 use plimsoll_sim::replay::Reply;
 use serde_json::Value;
 
-use super::Log;
-use crate::support::{Plimsoll, bounded, replay};
+use crate::support::{Log, Plimsoll, bounded, replay};
 
 const MESSAGES: &str = include_str!("../fixtures/samples/sse/anthropic-messages-sglang-0.5.23.sse");
 

@@ -8,8 +8,8 @@ use plimsoll_sim::{Fault, FaultAction, SimConfig, SimEngine};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::{CHAT, Log, exact};
-use crate::support::{Answer, Page, Plimsoll, bounded, chat, sim, sim_pair};
+use super::{CHAT, exact};
+use crate::support::{Answer, Log, Page, Plimsoll, bounded, chat, sim, sim_pair};
 
 /// One client's request.
 #[derive(Clone, Debug)]

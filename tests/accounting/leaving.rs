@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use plimsoll_sim::SimConfig;
 
-use super::{CHAT, Log, exact};
-use crate::support::{bounded, chat, sim_pair};
+use super::{CHAT, exact};
+use crate::support::{Log, bounded, chat, sim_pair};
 
 const DRAIN: &str = "--on-disconnect drain";
 

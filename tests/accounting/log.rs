@@ -5,8 +5,8 @@ use std::{fs, time::Duration};
 use plimsoll_sim::{Role, SimConfig};
 use serde_json::json;
 
-use super::{CHAT, Log};
-use crate::support::{Plimsoll, bounded, chat, command, eventually, sim, sim_pair};
+use super::CHAT;
+use crate::support::{Log, Plimsoll, bounded, chat, command, eventually, sim, sim_pair};
 
 #[tokio::test]
 async fn a_line_tells_the_whole_request() {
@@ -111,10 +111,12 @@ async fn a_rotated_log_goes_on_in_a_new_file() {
         let body = || chat(",\"max_tokens\":1");
         router.post(CHAT, body()).send().await;
         log.wait(1).await;
-        fs::rename(&log.0, &old.0).expect("the log is there");
+        fs::rename(log.path(), old.path()).expect("the log is there");
         router.signal("HUP").await;
-        eventually(async || if log.0.exists() { Ok(()) } else { Err("no new file".to_owned()) })
-            .await;
+        eventually(
+            async || if log.path().exists() { Ok(()) } else { Err("no new file".to_owned()) },
+        )
+        .await;
         router.post(CHAT, body()).send().await;
         log.wait(1).await;
         assert_eq!(old.lines().len(), 1);

@@ -2,8 +2,8 @@ use std::fs;
 
 use plimsoll_sim::SimConfig;
 
-use super::{CHAT, Log};
-use crate::support::{Plimsoll, bounded, chat, sim};
+use super::CHAT;
+use crate::support::{Log, Plimsoll, bounded, chat, sim};
 
 const KEY: &str = "sk-secret-1";
 
@@ -42,7 +42,7 @@ async fn tokens_are_charged_and_no_key_is_told() {
         let lines = log.wait(6).await;
         let named: Vec<_> = lines.iter().map(|line| line["tenant"].as_str()).collect();
         assert_eq!(named, [Some("a"), Some("b"), Some("c"), Some("d"), None, None]);
-        let written = fs::read_to_string(&log.0).expect("the log");
+        let written = fs::read_to_string(log.path()).expect("the log");
         for told in [page.to_string(), written, router.log()] {
             assert!(!told.contains(KEY), "{told}");
         }

@@ -76,9 +76,14 @@ pub(crate) fn text_event(word: &str) -> String {
 pub(crate) fn stream_of(events: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: \
-         chunked\r\n\r\n{:x}\r\n{events}\r\n",
-        events.len()
+         chunked\r\n\r\n{}",
+        chunk(events)
     )
+}
+
+/// More of a stream in one chunk; its end, if there is none.
+pub(crate) fn chunk(events: &str) -> String {
+    format!("{:x}\r\n{events}\r\n", events.len())
 }
 
 // === impl Pair ===

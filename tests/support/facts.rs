@@ -108,3 +108,18 @@ pub(crate) fn without_usage(body: &Bytes) -> Bytes {
     };
     body.split_inclusive("\n\n").filter(|event| !is_usage(event)).collect::<String>().into()
 }
+
+/// A stream without what each has of its own.
+pub(crate) fn common(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (name, end) in [("\"id\":\"", '"'), ("\"created\":", ',')] {
+        let mut parts = text.split(name);
+        let mut common = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            common.push_str(name);
+            common.push_str(part.find(end).map_or("", |end| &part[end..]));
+        }
+        text = common;
+    }
+    text
+}

@@ -5,6 +5,7 @@ mod captures;
 mod engines;
 mod facts;
 mod http;
+mod log;
 mod page;
 mod plimsoll;
 mod program;
@@ -13,12 +14,13 @@ mod wait;
 pub(crate) use self::{
     captures::{Recorded, folder, streams},
     engines::{
-        Pair, chat, pair_line, posts, replay, room_of, sim, sim_pair, stream_of, text_event,
+        Pair, chat, chunk, pair_line, posts, replay, room_of, sim, sim_pair, stream_of, text_event,
     },
-    facts::{Counts, has_error, lower_bound, usage, without_usage},
+    facts::{Counts, common, has_error, lower_bound, usage, without_usage},
     http::{Answer, Call, Exchange},
+    log::Log,
     page::{Page, Sample},
     plimsoll::{Plimsoll, command},
     program::example,
-    wait::{bounded, eventually},
+    wait::{bounded, eventually, within},
 };

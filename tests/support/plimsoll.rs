@@ -1,7 +1,7 @@
 //! The router as a child process.
 
 use std::{
-    env,
+    env, fs,
     net::SocketAddr,
     process::{ExitStatus, Stdio},
 };
@@ -130,6 +130,15 @@ impl Plimsoll {
         let mut log = self.log.clone();
         let found = log.wait_for(|log| log.contains(text)).await.is_ok();
         assert!(found, "the log ended without {text:?}:\n{}", self.log());
+    }
+
+    /// The memory it takes, in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let id = self.child.id().expect("it runs");
+        let status = fs::read_to_string(format!("/proc/{id}/status")).expect("a Linux");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.split_whitespace().next()).expect("a number");
+        number.parse::<u64>().expect("a number") << 10
     }
 
     /// Sends it a signal, named as `kill` names it.

@@ -16,10 +16,18 @@ const CONDITION: Duration = Duration::from_secs(15);
 pub(crate) fn bounded<'a>(
     test: impl Future<Output = ()> + 'a,
 ) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
-    Box::pin(async {
+    within(TEST, test)
+}
+
+/// A test with a time limit of its own.
+pub(crate) fn within<'a>(
+    limit: Duration,
+    test: impl Future<Output = ()> + 'a,
+) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
+    Box::pin(async move {
         program::plimsoll();
-        let ended = timeout(TEST, Box::pin(test)).await;
-        assert!(ended.is_ok(), "the test took longer than {TEST:?}");
+        let ended = timeout(limit, Box::pin(test)).await;
+        assert!(ended.is_ok(), "the test took longer than {limit:?}");
     })
 }
 
