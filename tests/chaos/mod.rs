@@ -13,7 +13,7 @@ use self::{
     clients::{Asks, Fate, Fates},
     engines::{Seat, Seats, Trouble, line, seats, storm},
 };
-use crate::support::{Log, Page, Plimsoll, bounded, within};
+use crate::support::{Log, Page, Plimsoll, within};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -22,6 +22,9 @@ const CLIENTS: usize = 200;
 /// Of what the flags below give: a request's silence, a probe and its interval, a breaker's time;
 /// and some for a machine with other work.
 const RECOVERY: Duration = Duration::from_secs(2 + 1 + 1 + 1 + 3);
+
+/// One trouble after another takes its time.
+const BLAME: Duration = Duration::from_secs(80);
 
 const FLAGS: &str = "--request-timeout-secs 2 --health-check-interval-secs 1 \
                      --health-check-timeout-secs 1 --cb-timeout-duration-secs 1";
@@ -169,10 +172,10 @@ async fn one_to_blame(choose: for<'a> fn(&'a mut Seats, &'a mut Seats) -> &'a mu
 
 #[tokio::test]
 async fn a_prefill_alone_is_to_blame() {
-    bounded(one_to_blame(|prefill, _| &mut prefill[1])).await;
+    within(BLAME, one_to_blame(|prefill, _| &mut prefill[1])).await;
 }
 
 #[tokio::test]
 async fn a_decode_alone_is_to_blame() {
-    bounded(one_to_blame(|_, decode| &mut decode[1])).await;
+    within(BLAME, one_to_blame(|_, decode| &mut decode[1])).await;
 }
