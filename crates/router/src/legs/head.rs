@@ -44,7 +44,7 @@ impl Head {
     /// The other leg failed so.
     pub(super) fn blame(&mut self, error: &RouteError) {
         if let Some((attempt, _)) = &mut self.waiting {
-            attempt.blame(error);
+            attempt.blame(error, true);
         }
     }
 }

@@ -42,7 +42,7 @@ impl LegBody {
 
     /// The other leg failed so.
     pub(super) fn blame(&mut self, error: &RouteError) {
-        self.attempt.blame(error);
+        self.attempt.blame(error, false);
     }
 
     /// The worker failed within its answer, as `error` says.

@@ -143,9 +143,14 @@ impl Attempt {
         }
     }
 
-    /// The other leg failed so: if this worker's silence is to blame, this leg timed out.
-    pub(crate) fn blame(&mut self, error: &RouteError) {
-        if error.silent_worker().is_some_and(|silent| silent == self.worker().url()) {
+    /// The other leg failed so: if this worker's silence is to blame, this leg timed out. If this one
+    /// `was_silent` too, and probes do not tell which of the two hangs, both did: the breaker of the
+    /// one that does not hang is closed by what it answers with others.
+    pub(crate) fn blame(&mut self, error: &RouteError, was_silent: bool) {
+        let Some(silent) = error.silent_worker() else { return };
+        let own = self.worker();
+        let is_told = self.peer.as_ref().is_some_and(|peer| peer.is_suspect() != own.is_suspect());
+        if silent == own.url() || (was_silent && !is_told) {
             self.settle(AttemptResult::Timeout);
         }
     }
