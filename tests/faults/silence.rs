@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use plimsoll_sim::{
-    Fault, FaultAction, SimConfig,
+    Fault, FaultAction, Role, SimConfig,
     replay::{Reply, Step},
 };
 use tokio::time::Instant;
 
-use super::{CHAT, attempts, breaker};
-use crate::support::{Plimsoll, bounded, chat, replay, sim, stream_of, text_event};
+use super::{CHAT, all_up, attempts, breaker};
+use crate::support::{Plimsoll, bounded, chat, pair_line, replay, sim, stream_of, text_event};
 
 const LIMIT: &str = "--request-timeout-secs 1 --health-check-interval-secs 3600";
 
@@ -96,6 +96,34 @@ async fn a_silent_prefill_does_not_hang_the_pair() {
         pair.prefill.wait_closed(1).await;
         pair.decode.wait_closed(1).await;
         assert_eq!(pair.router.settled(1).await.outcomes("upstream_error"), 1);
+    })
+    .await;
+}
+
+/// A decode worker that says nothing while its probes succeed: prefill waits for it in vain, and
+/// nobody can tell which of the two hangs. Prefill answers with the other decode worker.
+#[tokio::test]
+async fn a_mute_worker_is_found_out() {
+    bounded(async {
+        let prefill = sim(SimConfig::default().role(Role::Prefill)).await;
+        let [well, mute] = [0, 1].map(|_| sim(SimConfig::default().role(Role::Decode)));
+        let (well, mute) = (well.await, mute.await);
+        mute.faults().push(Fault::always(FaultAction::HangHead));
+        let port = prefill.bootstrap_port().expect("a bootstrap port");
+        let pair = pair_line(&prefill.url(), port, &well.url());
+        let flags = "--policy round_robin --cb-failure-threshold 2 --cb-timeout-duration-secs 3600";
+        let line = format!("{pair} --decode {} {LIMIT} {flags}", mute.url());
+        let router = Plimsoll::start(&line).await;
+        all_up(&router, 3).await;
+        let mut answers = Vec::new();
+        for _ in 0..6 {
+            answers.push(router.post(CHAT, chat("")).send().await.status);
+        }
+        assert_eq!(answers, [200, 504, 200, 504, 200, 200]);
+        let page = router.settled(6).await;
+        assert_eq!(breaker(&page, &mute.url()), 1);
+        assert_eq!((breaker(&page, &prefill.url()), breaker(&page, &well.url())), (0, 0));
+        assert_eq!(attempts(&page, &mute.url(), "timeout"), 2);
     })
     .await;
 }
