@@ -122,3 +122,35 @@ async fn a_stream_outlives_its_workers_line() {
     })
     .await;
 }
+
+/// A file that is taken back while its worker ends what it has begun: the worker comes again.
+#[tokio::test]
+async fn a_worker_comes_back_once_it_has_gone() {
+    bounded(async {
+        let slow = SimConfig::default().token_interval(std::time::Duration::from_millis(20));
+        let (back, stays) = (sim(slow).await, sim(SimConfig::default()).await);
+        let file = File::new("back", &urls(&[&back, &stays]));
+        let router = Plimsoll::start(&format!("--config {}", file.0.display())).await;
+        all_up(&router, 2).await;
+        let mut client;
+        let body = chat(",\"stream\":true,\"max_tokens\":1000,\"ignore_eos\":true");
+        loop {
+            client = router.post(CHAT, body.clone()).open().await;
+            client.until("\"content\":\"").await;
+            if back.totals().open == 1 {
+                break;
+            }
+        }
+        file.write(&urls(&[&stays]));
+        router.signal("HUP").await;
+        all_up(&router, 1).await;
+        file.write(&urls(&[&back, &stays]));
+        router.signal("HUP").await;
+        router.logged("a worker is left out").await;
+        drop(client);
+        router.page_when(|page| !page.to_string().contains(&back.url())).await;
+        router.signal("HUP").await;
+        all_up(&router, 2).await;
+    })
+    .await;
+}

@@ -61,12 +61,18 @@ impl Reload {
                 tracing::warn!("{error}");
             }
         }
-        for new in self.configured.iter().filter(|worker| !before.contains(worker)) {
+        // One that is left out, say because it is draining still, comes with the next signal.
+        self.configured.retain(|worker| {
+            if before.contains(worker) {
+                return true;
+            }
             changes += 1;
-            if let Err(error) = cluster.add(new.clone()) {
+            let added = cluster.add(worker.clone());
+            if let Err(error) = &added {
                 tracing::error!("a worker is left out: {error}");
             }
-        }
+            added.is_ok()
+        });
         tracing::info!("the configuration was read anew: {changes} changes of workers");
     }
 }
