@@ -43,7 +43,7 @@ pub enum RouteError {
         waiting: usize,
     },
     /// The wait was too long.
-    #[error("no worker had room for the request within {} s (--queue-timeout-secs)", .0.as_secs_f64())]
+    #[error("there was no room for the request within {} s (--queue-timeout-secs)", .0.as_secs_f64())]
     QueueTimeout(Duration),
     /// The process ends.
     #[error("the router is stopping")]
