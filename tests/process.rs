@@ -48,6 +48,10 @@ async fn sigterm_lets_a_stream_end() {
 async fn a_second_signal_ends_it_at_once() {
     bounded(async {
         let (mut router, engine) = slow().await;
+        // The first serving thread has an idle connection, and ends before the one with the stream.
+        let call = router.post(CHAT, chat(",\"max_tokens\":1")).header("connection", "keep-alive");
+        let mut kept = call.open().await;
+        assert_eq!(kept.whole().await.status, 200);
         let body = chat(",\"stream\":true,\"max_tokens\":2000");
         let mut client = router.post(CHAT, body).open().await;
         client.until("\"content\":\"").await;

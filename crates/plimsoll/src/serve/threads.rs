@@ -44,8 +44,8 @@ struct Thread {
     sockets: mpsc::Sender<TcpStream>,
     /// Connections handed over and not closed.
     open: Arc<AtomicUsize>,
-    /// Closed by the thread's end, when each of its requests has its record.
-    ended: oneshot::Receiver<()>,
+    /// Closed by the thread's end, when each of its requests has its record; gone once that is known.
+    ended: Option<oneshot::Receiver<()>>,
 }
 
 // === impl Threads ===
@@ -81,10 +81,13 @@ impl Threads {
         self.deadline.send_replace(Some(Instant::now() + grace_period));
     }
 
-    /// Waits until all have ended.
+    /// Waits until all have ended. The wait may be given up and begun again.
     pub(super) async fn ended(&mut self) {
         for thread in &mut self.threads {
-            let _ = (&mut thread.ended).await;
+            if let Some(ended) = &mut thread.ended {
+                let _ = ended.await;
+                thread.ended = None;
+            }
         }
     }
 }
@@ -108,6 +111,6 @@ impl Thread {
             drop(runtime);
             drop(end);
         })?;
-        Ok(Self { sockets, open, ended })
+        Ok(Self { sockets, open, ended: Some(ended) })
     }
 }
