@@ -9,6 +9,7 @@ mod embed;
 mod faults;
 mod headers;
 mod heartbeats;
+mod http2;
 mod kv;
 mod load;
 mod models;

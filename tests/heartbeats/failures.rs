@@ -87,3 +87,31 @@ async fn a_late_refusal_of_the_connection_is_one_event() {
     })
     .await;
 }
+
+/// Whoever waits in vain has a head already: the refusal is the event.
+#[tokio::test]
+async fn a_wait_in_vain_is_a_refusal() {
+    bounded(async {
+        let log = Log::new();
+        let engine = replay(|_| Reply::new().then(Step::WaitForClose)).await;
+        let line = format!(
+            "--worker-urls {} {FLAG} --max-concurrent-requests 1 --queue-timeout-secs 2 {}",
+            engine.url(),
+            log.flag()
+        );
+        let router = Plimsoll::start(&line).await;
+        let mut first = router.post(CHAT, streamed()).open().await;
+        first.until(": ping").await;
+        let answer = router.post(CHAT, streamed()).send().await;
+        assert_eq!(before_error(&answer), "");
+        assert!(answer.text().contains("queue_timeout"), "{}", answer.text());
+        let line = log.wait(1).await.remove(0);
+        assert_eq!(
+            (&line["outcome"], &line["status"]),
+            (&"rejected".into(), &200.into()),
+            "{line}"
+        );
+        assert_eq!(line["attempts"], 0);
+    })
+    .await;
+}

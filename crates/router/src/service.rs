@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response, Uri, header, request};
+use http::{HeaderMap, HeaderValue, Request, Response, Uri, Version, header, request};
 use http_body::Body;
 use http_body_util::Full;
 use plimsoll_wire::{Endpoint, PeekSlot, Splice, Upstream};
@@ -18,7 +18,7 @@ use tower_service::Service;
 
 use crate::{
     Cluster, LegError, RouteError, RouterBody, Worker, about, admin,
-    admission::Gate,
+    admission::End,
     answer,
     body::kept_alive,
     client::{Client, Reuse},
@@ -45,7 +45,7 @@ pub struct Router {
 /// the box included (`benches/README.md`), a proxied request some 50 µs.
 pub struct RouterFuture {
     answer: Pin<Box<dyn Future<Output = Response<RouterBody>> + Send>>,
-    gate: Arc<Gate>,
+    end: End,
     slot: Option<PeekSlot>,
 }
 
@@ -172,9 +172,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> RouterFuture {
-        let gate = self.cluster.gate().clone();
+        let end = End::new(self.cluster.gate().cut(), request.version() == Version::HTTP_2);
         let slot = request.extensions().get::<PeekSlot>().cloned();
-        RouterFuture { answer: Box::pin(self.clone().answer(request)), gate, slot }
+        RouterFuture { answer: Box::pin(self.clone().answer(request)), end, slot }
     }
 }
 
@@ -216,7 +216,7 @@ impl Future for RouterFuture {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = self.answer.as_mut().poll(cx);
-        if answer.is_pending() && self.gate.is_cut() {
+        if answer.is_pending() && self.end.poll(cx) {
             return Poll::Ready(Ok(self.stopped()));
         }
         answer.map(Ok)

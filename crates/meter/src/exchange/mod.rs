@@ -128,6 +128,8 @@ impl Exchange {
 
     pub(crate) fn finish(mut self, ending: Ending) -> Record {
         let mut reply = self.reader.finish(ending);
+        // Where no head carries it, whoever routes the request may have left it here.
+        self.upstream = self.upstream.or_else(|| self.request.upstream());
         if let Some(withheld) = &self.withheld {
             reply.add(&withheld.get());
         }
@@ -167,7 +169,7 @@ impl Exchange {
                 total: self.started.elapsed(),
             },
             gaps,
-            upstream: self.upstream.or_else(|| self.request.upstream()).unwrap_or_default(),
+            upstream: self.upstream.unwrap_or_default(),
             prefill_duration: None,
             ended_at: SystemTime::now(),
         }

@@ -8,6 +8,7 @@
 //! A request that is tried again was let in before. It waits for workers beside the line: those in it
 //! may wait for that very request to end.
 
+mod cut;
 mod rate;
 #[cfg(test)]
 mod tests;
@@ -17,8 +18,9 @@ mod waits;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
+    task::Context,
     time::Duration,
 };
 
@@ -27,8 +29,11 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-pub(crate) use self::vacancies::Vacancies;
 pub use self::waits::{QueueWaits, WAIT_BOUNDS};
+pub(crate) use self::{
+    cut::{Cut, End},
+    vacancies::Vacancies,
+};
 use self::{rate::Rate, vacancies::Bell};
 use crate::RouteError;
 
@@ -65,7 +70,7 @@ pub(crate) struct Gate {
     again: Mutex<()>,
     waiting: AtomicUsize,
     waits: QueueWaits,
-    is_cut: AtomicBool,
+    cut: Arc<Cut>,
 }
 
 /// What a request holds from when it is let in until its body has ended.
@@ -73,6 +78,7 @@ pub(crate) struct Gate {
 pub(crate) struct Ticket {
     permit: Option<OwnedSemaphorePermit>,
     gate: Arc<Gate>,
+    end: End,
 }
 
 /// Somebody in the line.
@@ -95,18 +101,13 @@ impl Gate {
             again: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             waits: QueueWaits::default(),
-            is_cut: AtomicBool::new(false),
+            cut: Arc::default(),
         }
     }
 
-    /// Ends the requests that are in: each when it is looked at next.
-    pub(crate) fn cut(&self) {
-        self.is_cut.store(true, Ordering::Relaxed);
-    }
-
-    /// Requests that are in are to end.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.is_cut.load(Ordering::Relaxed)
+    /// The word that requests which are in are to end.
+    pub(crate) fn cut(&self) -> &Arc<Cut> {
+        &self.cut
     }
 
     /// Lets a request in once there is room for it and `choose` finds workers with a place for it.
@@ -195,7 +196,10 @@ impl Gate {
         if let (Some(rate), Ok(None) | Err(_)) = (&self.rate, &chosen) {
             rate.give_back();
         }
-        Ok(chosen?.map(|chosen| (Ticket { permit, gate: self.clone() }, chosen)))
+        Ok(chosen?.map(|chosen| {
+            let (gate, end) = (self.clone(), End::new(&self.cut, false));
+            (Ticket { permit, gate, end }, chosen)
+        }))
     }
 
     fn stand_in_line(&self) -> Result<Waiting<'_>, RouteError> {
@@ -225,9 +229,15 @@ impl Default for AdmissionConfig {
 // === impl Ticket ===
 
 impl Ticket {
-    /// The request is to end.
-    pub(crate) fn is_void(&self) -> bool {
-        self.gate.is_cut()
+    /// The ticket of a request whose task nobody else wakes for its end.
+    pub(crate) fn waking(mut self) -> Self {
+        self.end = End::new(&self.gate.cut, true);
+        self
+    }
+
+    /// Whether the request is to end.
+    pub(crate) fn poll_void(&mut self, cx: &mut Context<'_>) -> bool {
+        self.end.poll(cx)
     }
 }
 

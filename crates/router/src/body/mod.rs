@@ -114,10 +114,8 @@ impl Body for RouterBody {
             Kind::Pair(body) => Pin::new(body).poll_frame(cx),
             Kind::KeptAlive(body) => Pin::new(body).poll_frame(cx),
         };
-        match ticket {
-            Some(ticket) if frame.is_pending() && ticket.is_void() => kind.stop(),
-            _ => frame,
-        }
+        let mut is_over = || ticket.as_mut().is_some_and(|ticket| ticket.poll_void(cx));
+        if frame.is_pending() && is_over() { kind.stop() } else { frame }
     }
 
     fn is_end_stream(&self) -> bool {

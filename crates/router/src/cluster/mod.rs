@@ -153,7 +153,7 @@ impl Cluster {
     /// Ends all requests, each when its future or its body is polled next: by an error, so that
     /// clients learn of it. For the end of the process.
     pub fn cut_off(&self) {
-        self.gate.cut();
+        self.gate.cut().give();
     }
 
     /// Requests that wait for room.

@@ -8,7 +8,7 @@ mod attempted;
 mod pair;
 mod retry;
 
-use http::{Response, request};
+use http::{Response, Version, request};
 use plimsoll_wire::{Endpoint, PeekSlot, Splice, Upstream};
 use tokio::time::sleep;
 
@@ -48,6 +48,8 @@ pub(crate) async fn infer(router: Router, inference: Inference) -> Response<Rout
     let mut way = Upstream::default();
     let mut response = dispatch.run(&mut way).await.unwrap_or_else(|error| {
         way.refused = error.is_refusal();
+        // A head may be out already, without this.
+        dispatch.slot.set_upstream(way.clone());
         answer::error(&error)
     });
     response.extensions_mut().insert(way);
@@ -90,6 +92,8 @@ impl Dispatch {
             }
             cluster.retries().note(reason);
         };
+        let is_shared = self.parts.version == Version::HTTP_2;
+        let ticket = if is_shared { ticket.waking() } else { ticket };
         Ok(response.map(|body| body.holding(ticket)))
     }
 
