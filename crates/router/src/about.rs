@@ -38,9 +38,10 @@ pub(crate) fn readiness(cluster: &Cluster) -> Response<RouterBody> {
     let missing = cluster.missing_role().map(Role::as_str);
     let (status, message) = match missing {
         None => (StatusCode::OK, "every needed role has a worker".to_owned()),
-        Some(role) => {
-            (StatusCode::SERVICE_UNAVAILABLE, format!("no {role} worker answers its probes"))
-        }
+        Some(role) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("no {role} worker is eligible; GET /workers says why"),
+        ),
     };
     answer::json_of(status, &Readiness { ready: missing.is_none(), missing, message })
 }

@@ -31,7 +31,7 @@ pub enum LegError {
 #[non_exhaustive]
 pub enum RouteError {
     /// No worker of a needed role is eligible.
-    #[error("no {0} worker is available; GET /readiness says what is missing")]
+    #[error("no {0} worker is available for this; GET /workers says why")]
     NoWorker(Role),
     /// No worker of a needed role serves the model.
     #[error("no worker serves the model '{0}'; GET /v1/models lists those that are served")]
