@@ -1,6 +1,15 @@
 //! Workers that serve different models, and requests that name one.
 
-use plimsoll_sim::{Fault, FaultAction, Role, SimConfig, SimEngine};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use plimsoll_sim::{
+    Fault, FaultAction, Role, SimConfig, SimEngine,
+    replay::{ReplayServer, Reply},
+};
+use serde_json::json;
 
 use crate::support::{Plimsoll, bounded, chat, sim};
 
@@ -130,6 +139,27 @@ async fn pairs_are_of_one_model() {
         let served: Vec<_> =
             engines.iter().map(|(p, d)| (p.totals().finished, d.totals().finished)).collect();
         assert_eq!(served, [(3, 3), (3, 3), (3, 3)]);
+    })
+    .await;
+}
+
+/// One that takes a model in, or was exchanged between two probes, is asked again and again.
+#[tokio::test]
+async fn what_a_worker_serves_may_change() {
+    bounded(async {
+        let has_new = Arc::new(AtomicBool::new(false));
+        let shared = has_new.clone();
+        let engine = ReplayServer::start(move |request| {
+            let ids = if shared.load(Ordering::Relaxed) { "one two" } else { "one" };
+            let data: Vec<_> = ids.split(' ').map(|id| json!({"id": id})).collect();
+            let listing = json!({"object": "list", "data": data}).to_string();
+            (request.path == "/v1/models").then(|| Reply::json(200, &listing))
+        });
+        let engine = engine.await.expect("a free loopback port");
+        let router = Plimsoll::start(&format!("--worker-urls {} {PROBES}", engine.url())).await;
+        assert_eq!(router.models(1).await, ["one"]);
+        has_new.store(true, Ordering::Relaxed);
+        assert_eq!(router.models(2).await, ["one", "two"]);
     })
     .await;
 }

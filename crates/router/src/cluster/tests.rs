@@ -4,7 +4,10 @@ use plimsoll_wire::{Backend, Role};
 use tokio::{sync::watch, time::Instant};
 
 use super::{Cluster, Removal, Wanted};
-use crate::{AdminError, RouterConfig, Worker, workers::Place};
+use crate::{
+    AdminError, AttemptResult, BreakerState, RouterConfig, Worker,
+    workers::{Attempt, Place},
+};
 
 const GRACE: Duration = Duration::from_secs(60);
 
@@ -131,4 +134,20 @@ async fn who_comes_is_probed_and_who_has_gone_is_not() {
     while Arc::strong_count(&second) > 2 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+}
+
+/// Nobody probes it: only a trial may close its breaker.
+#[tokio::test(start_paused = true)]
+async fn without_probes_a_breaker_stays_open() {
+    let cluster = cluster(&[("http://127.0.0.1:1", Role::Plain)]);
+    let _tasks = cluster.probe();
+    let worker = cluster.workers()[0].clone();
+    is_eligible(&worker).await;
+    for _ in 0..5 {
+        let mut attempt = Attempt::new(Place::take(&worker).unwrap(), None);
+        attempt.settle(AttemptResult::Reset);
+    }
+    assert_eq!(worker.breaker_state(), BreakerState::Open);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(worker.breaker_state(), BreakerState::HalfOpen);
 }

@@ -48,10 +48,15 @@ pub(crate) async fn probe(cluster: Arc<Cluster>, worker: Arc<Worker>, client: Cl
     let mut tally = Tally::new();
     loop {
         let answer = if health.disabled { Ok(()) } else { ask(&cluster, &worker, &client).await };
-        if answer.is_ok() && (worker.models().is_empty() || !worker.is_up()) {
+        let (answers, is_known) = (answer.is_ok(), worker.is_up() && !worker.models().is_empty());
+        // Who comes up is known before the first request; of the others news can wait.
+        if answers && !is_known {
             learn(&cluster, &worker, &client).await;
         }
         tally.count(answer, &worker, &cluster);
+        if answers && is_known {
+            learn(&cluster, &worker, &client).await;
+        }
         let has_told = !health.disabled || !worker.models().is_empty();
         let settled = tally.is_late || (tally.ever_up && has_told);
         time::sleep(if settled { health.interval } else { health.first_interval }).await;
@@ -67,7 +72,9 @@ impl Tally {
 
     /// Takes an answer into account, and says in the log what it changed.
     fn count(&mut self, answer: Result<(), ProbeError>, worker: &Worker, cluster: &Cluster) {
-        worker.note_probe(answer.is_ok());
+        if !cluster.config().health.disabled {
+            worker.note_probe(answer.is_ok());
+        }
         match answer {
             Ok(()) => self.succeed(worker, cluster),
             Err(error) => self.fail(&error, worker, cluster),
@@ -112,13 +119,21 @@ async fn ask(cluster: &Cluster, worker: &Arc<Worker>, client: &Client) -> Result
     get(cluster, worker, client, &cluster.config().health.endpoint).await.map(drop)
 }
 
-/// Asks a worker what it serves, and what it is. It may have come back as another.
+/// Asks a worker what it serves, and what it is. It may have come back as another, or have taken a
+/// model in.
 async fn learn(cluster: &Cluster, worker: &Arc<Worker>, client: &Client) {
     let listing = get(cluster, worker, client, "/v1/models").await;
     let models =
         listing.and_then(|body| Model::list(&body).map_err(|error| ProbeError::Body(error.into())));
     match models {
         Ok(models) => {
+            let before = worker.models();
+            let ids = |models: &[Model]| -> Vec<_> {
+                models.iter().map(|model| model.id.clone()).collect()
+            };
+            if worker.engine().is_some() && worker.is_up() && ids(&before) == ids(&models) {
+                return;
+            }
             let mut engine = models.iter().find_map(|model| model.engine);
             if engine.is_none() {
                 engine = engine_by_routes(cluster, worker, client).await;
