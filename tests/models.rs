@@ -163,3 +163,28 @@ async fn what_a_worker_serves_may_change() {
     })
     .await;
 }
+
+/// Who waits for the worker of one model is not in the way of another's.
+#[tokio::test]
+async fn a_full_model_does_not_block_another() {
+    bounded(async {
+        let (full, free) = (sim(of("one")).await, sim(of("two")).await);
+        full.faults().push(Fault::always(FaultAction::HangHead));
+        let line = format!(
+            "--worker-urls {} {} {PROBES} --worker-max-in-flight 1 --queue-size 1",
+            full.url(),
+            free.url()
+        );
+        let router = Plimsoll::start(&line).await;
+        router.models(2).await;
+        let body = || chat("").replace("tiny-llama", "one");
+        let _first = router.post(CHAT, body()).open().await;
+        full.wait_for(|totals| totals.requests == 1).await;
+        let _second = router.post(CHAT, body()).open().await;
+        router.page_when(|page| page.count("plimsoll_queue_depth", &[]) == 1).await;
+        assert_eq!(ask(&router, "two").await.status, 200);
+        assert_eq!(ask(&router, "three").await.status, 404);
+        assert_eq!(ask(&router, "one").await.status, 429);
+    })
+    .await;
+}

@@ -27,6 +27,11 @@ impl Idle {
         self.limit
     }
 
+    /// Time since something came.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.last.elapsed()
+    }
+
     /// Something came.
     pub(crate) fn touch(&mut self) {
         self.last = Instant::now();

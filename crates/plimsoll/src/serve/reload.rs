@@ -39,8 +39,15 @@ impl Reload {
     pub(super) fn apply(&mut self, cluster: &Cluster) {
         match self.read() {
             Ok(settings) => {
+                let wanted = workers(&settings.topology);
+                if wanted.iter().any(|worker| !cluster.needed_roles().contains(&worker.role)) {
+                    return tracing::error!(
+                        "the configuration stays as it was: pairs and plain workers cannot be \
+                         exchanged without a restart"
+                    );
+                }
                 self.logs.set_level(settings.log_level);
-                self.change_workers(cluster, workers(&settings.topology));
+                self.change_workers(cluster, wanted);
             }
             Err(error) => tracing::error!("the configuration stays as it was: {error}"),
         }

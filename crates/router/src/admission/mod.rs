@@ -110,17 +110,19 @@ impl Gate {
         &self.cut
     }
 
-    /// Lets a request in once there is room for it and `choose` finds workers with a place for it.
+    /// Lets a request in once there is room for it and `choose` finds workers with a place for it. One
+    /// that `may_pass` need not stand behind those who may wait for other workers than it does.
     ///
     /// # Errors
     ///
     /// What `choose` fails with, at once; else if the line is full or the wait was too long.
     pub(crate) async fn enter<T>(
         self: &Arc<Self>,
+        may_pass: bool,
         mut choose: impl FnMut() -> Result<Option<T>, RouteError>,
     ) -> Result<(Ticket, T), RouteError> {
         let mut enter = || self.try_enter(&mut choose);
-        if self.waiting() == 0 {
+        if may_pass || self.waiting() == 0 {
             if let Some(entered) = enter()? {
                 return Ok(entered);
             }

@@ -23,7 +23,7 @@ fn at_most(requests: usize) -> AdmissionConfig {
 }
 
 async fn enter(gate: &Arc<Gate>) -> Result<Ticket, RouteError> {
-    gate.enter(|| Ok(Some(()))).await.map(|(ticket, ())| ticket)
+    gate.enter(false, || Ok(Some(()))).await.map(|(ticket, ())| ticket)
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,9 +65,9 @@ async fn patience_ends() {
 async fn the_front_looks_again_where_nobody_tells() {
     let gate = gate(AdmissionConfig::default());
     let opens = Instant::now() + Duration::from_millis(120);
-    let entered = gate.enter(|| Ok((Instant::now() >= opens).then_some(()))).await;
+    let entered = gate.enter(false, || Ok((Instant::now() >= opens).then_some(()))).await;
     assert!(entered.is_ok() && Instant::now() < opens + super::LOOK_AGAIN);
-    let failed = gate.enter(|| Err::<Option<()>, _>(RouteError::BodyBroke)).await;
+    let failed = gate.enter(false, || Err::<Option<()>, _>(RouteError::BodyBroke)).await;
     assert!(matches!(failed, Err(RouteError::BodyBroke)));
 }
 

@@ -3,6 +3,7 @@
 mod connection;
 
 use std::{
+    error::Error,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
@@ -115,10 +116,16 @@ impl LegError {
     fn before_head(error: legacy::Error) -> Self {
         match error {
             error if error.is_connect() => Self::Connect(error),
-            error if had_served(&error) => Self::Stale(error),
+            error if had_served(&error) && !is_answer(&error) => Self::Stale(error),
             error => Self::NoHead(error),
         }
     }
+}
+
+/// Whether it failed because something came that is no answer.
+fn is_answer(error: &legacy::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<hyper::Error>());
+    cause.is_some_and(hyper::Error::is_parse)
 }
 
 /// Whether the connection that failed had brought an answer before.

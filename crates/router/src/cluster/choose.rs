@@ -158,7 +158,7 @@ impl Cluster {
             }
         }
         match wanted.model {
-            Some(model) if fit.is_some() && !is_served => {
+            Some(model) if fit.is_some_and(|fit| !fit.is_model_known()) && !is_served => {
                 return Err(RouteError::ModelNotFound(model.to_owned()));
             }
             _ if !someone => return Err(RouteError::NoWorker(role)),

@@ -38,6 +38,11 @@ impl<'a> Fit<'a> {
         Self { model, is_known, partners }
     }
 
+    /// Somebody of the role serves the model, whether it fits otherwise or not.
+    pub(super) fn is_model_known(&self) -> bool {
+        self.is_known
+    }
+
     pub(super) fn admits(&self, worker: &Worker) -> bool {
         let serves = self.model.is_none_or(|model| match self.is_known {
             true => serves(worker, model),

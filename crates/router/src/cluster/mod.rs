@@ -217,7 +217,8 @@ impl Cluster {
         &self.gate
     }
 
-    fn is_mixed(&self) -> bool {
+    /// The workers differ in what they serve, or in what they are.
+    pub(crate) fn is_mixed(&self) -> bool {
         self.mixed.load(Ordering::Relaxed)
     }
 

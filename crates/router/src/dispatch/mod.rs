@@ -64,7 +64,8 @@ impl Dispatch {
         let session = headers::session(&self.parts.headers);
         let wanted = Wanted::new(self.slot.get(), &self.body, session);
         let mut tries = Tries::new(cluster.config().retry);
-        let (ticket, team) = cluster.gate().enter(|| cluster.choose(&wanted, &[])).await?;
+        let choose = || cluster.choose(&wanted, &[]);
+        let (ticket, team) = cluster.gate().enter(cluster.is_mixed(), choose).await?;
         let mut step = Step::Whole(team);
         let response = loop {
             let failure = match self.attempt(step, tries.reuse(), way).await? {

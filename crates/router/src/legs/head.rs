@@ -18,6 +18,9 @@ use crate::{
     workers::Attempt,
 };
 
+/// A connection that dies later than this after a request was not old: the worker had the request.
+const GREW_OLD: Duration = Duration::from_secs(1);
+
 /// The wait for one worker's answer to begin. Dropping it closes the connection.
 #[derive(Debug)]
 pub(crate) struct Head {
@@ -56,6 +59,9 @@ impl Future for Head {
         let Self { response, waiting } = self.get_mut();
         let Some((_, idle)) = waiting else { return Poll::Pending };
         let result = match Pin::new(response).poll(cx) {
+            Poll::Ready(Err(LegError::Stale(error))) if idle.elapsed() > GREW_OLD => {
+                Err(LegError::NoHead(error))
+            }
             Poll::Ready(result) => result,
             Poll::Pending if idle.poll(cx).is_pending() => return Poll::Pending,
             Poll::Pending => Err(LegError::Idle(idle.limit())),
