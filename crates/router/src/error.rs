@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use http::StatusCode;
 use plimsoll_wire::{Engine, PeekError, Role};
 
-use crate::{AdminError, Worker};
+use crate::{AdminError, Worker, request::BoxError};
 
 /// Why a worker's leg of a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -11,13 +11,13 @@ use crate::{AdminError, Worker};
 pub enum LegError {
     /// No connection.
     #[error("cannot be reached")]
-    Connect(#[source] hyper_util::client::legacy::Error),
+    Connect(#[source] BoxError),
     /// The connection died before the answer's head.
     #[error("closed the connection before it answered")]
-    NoHead(#[source] hyper_util::client::legacy::Error),
+    NoHead(#[source] hyper::Error),
     /// A connection that had served before died under the request, before the answer's head.
     #[error("closed an idle connection")]
-    Stale(#[source] hyper_util::client::legacy::Error),
+    Stale(#[source] hyper::Error),
     /// The connection died within the answer's body.
     #[error("broke off its answer")]
     BrokenOff(#[source] hyper::Error),

@@ -151,7 +151,7 @@ impl Router {
     ) -> Head {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = parts.method.clone();
-        *request.uri_mut() = uri(place.worker(), &parts.uri);
+        *request.uri_mut() = path(&parts.uri);
         *request.headers_mut() = parts.headers.clone();
         headers::for_worker(request.headers_mut(), self.cluster.worker_authorization());
         let attempt = Attempt::new(place, beside);
@@ -178,9 +178,9 @@ where
     }
 }
 
-fn uri(worker: &Worker, asked: &Uri) -> Uri {
-    let path = asked.path_and_query().cloned();
-    worker.uri(path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/")))
+/// What is asked for, without of whom.
+fn path(asked: &Uri) -> Uri {
+    asked.path_and_query().cloned().map(Uri::from).unwrap_or_default()
 }
 
 /// Compares keys in constant time; the scheme's name has no case.

@@ -1,95 +1,95 @@
-//! Connections that know whether they have served before.
-
 use std::{
-    io,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll},
+    fmt,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
 };
 
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::{
-    client::legacy::connect::{Connected, Connection},
-    rt::TokioIo,
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::{
+    body::Incoming,
+    client::conn::{TrySendError, http1},
 };
+use hyper_util::rt::TokioIo;
+use plimsoll_wire::Splice;
 use tokio::net::TcpStream;
 
-/// Whether a connection has brought an answer. It goes with each answer, and with each error.
-#[derive(Clone, Debug, Default)]
-pub(super) struct HasServed(Arc<AtomicBool>);
+use super::doorbell::Doorbell;
 
-/// A connection to a worker.
-#[derive(Debug)]
-pub(super) struct WorkerConnection {
-    stream: TokioIo<TcpStream>,
-    has_served: HasServed,
+/// What is sent over a connection.
+pub(super) type Sending = Request<Full<Splice>>;
+
+/// A connection to a worker. It has no task of its own: whoever waits for its answer moves it on,
+/// so nothing is handed from one task to another, and what has come together is found together.
+pub(super) struct Connection {
+    sender: http1::SendRequest<Full<Splice>>,
+    /// There until the connection has ended.
+    driver: Option<Box<Driver>>,
+    bell: Doorbell,
+    has_served: bool,
 }
 
-// === impl HasServed ===
+type Driver = http1::Connection<TokioIo<TcpStream>, Full<Splice>>;
 
-impl HasServed {
-    pub(super) fn note(&self) {
-        self.0.store(true, Ordering::Relaxed);
+// === impl Connection ===
+
+impl Connection {
+    pub(super) async fn over(stream: TokioIo<TcpStream>) -> hyper::Result<Self> {
+        let (sender, driver) = http1::handshake(stream).await?;
+        let driver = Some(Box::new(driver));
+        Ok(Self { sender, driver, bell: Doorbell::new(), has_served: false })
     }
 
-    pub(super) fn get(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// It has brought an answer before.
+    pub(super) fn has_served(&self) -> bool {
+        self.has_served
     }
-}
 
-// === impl WorkerConnection ===
-
-impl WorkerConnection {
-    pub(super) fn new(stream: TokioIo<TcpStream>) -> Self {
-        Self { stream, has_served: HasServed::default() }
+    /// It has brought the head of an answer.
+    pub(super) fn note_head(&mut self) {
+        self.has_served = true;
     }
-}
 
-impl Connection for WorkerConnection {
-    fn connected(&self) -> Connected {
-        self.stream.connected().extra(self.has_served.clone())
+    /// Sends a request and waits for the answer's head. A request that was never begun comes back
+    /// with the error.
+    pub(super) async fn send(
+        &mut self,
+        request: Sending,
+    ) -> Result<Response<Incoming>, TrySendError<Sending>> {
+        let mut answer = pin!(self.sender.try_send_request(request));
+        poll_fn(|cx| self.drive(cx, |cx| answer.as_mut().poll(cx))).await
     }
-}
 
-impl Read for WorkerConnection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
+    /// Moves the connection on until `next`, which takes from it, is ready.
+    pub(super) fn drive<T>(
+        &mut self,
         cx: &mut Context<'_>,
-        buf: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        mut next: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let Self { driver, bell, .. } = self;
+        bell.listen(cx, |cx| {
+            poll(driver, cx);
+            next(cx)
+        })
+    }
+
+    /// Nothing is under way, and the worker has not closed it.
+    pub(super) fn is_idle(&mut self) -> bool {
+        poll(&mut self.driver, &mut Context::from_waker(Waker::noop()));
+        self.driver.is_some() && self.sender.is_ready()
     }
 }
 
-impl Write for WorkerConnection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+/// Lets hyper read and write. How a connection ended is told to whoever waits for an answer.
+fn poll(driver: &mut Option<Box<Driver>>, cx: &mut Context<'_>) {
+    if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(cx).is_ready()) {
+        *driver = None;
     }
+}
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("has_served", &self.has_served).finish_non_exhaustive()
     }
 }

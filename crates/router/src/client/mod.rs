@@ -1,38 +1,38 @@
 //! Connections to workers.
+//!
+//! A leg owns the connection it uses, and drives it: no task of the connection's own stands between a
+//! worker's bytes and the client. Connections that are idle wait in a pool.
 
+mod answer;
 mod connection;
+mod doorbell;
+mod pool;
 
 use std::{
-    error::Error,
+    fmt,
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-use http::{Extensions, Request, Response, Uri};
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_util::{
-    client::legacy::{self, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
-};
-use plimsoll_wire::Splice;
+use http::{Response, header::HOST};
+use hyper_util::client::legacy::connect::HttpConnector;
 use tower_service::Service;
 
-use self::connection::{HasServed, WorkerConnection};
-use crate::LegError;
-
-/// How long an idle connection is kept: 4 s, since SGLang and vLLM (uvicorn) close theirs after 5 s
-/// and a request sent into that moment would be lost.
-const POOL_IDLE: Duration = Duration::from_secs(4);
+pub(crate) use self::answer::AnswerBody;
+use self::{
+    connection::{Connection, Sending},
+    pool::Pool,
+};
+use crate::{LegError, Worker};
 
 /// Connections to workers. Clones share them; they belong to the runtime that first used them.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
-    pooled: Connections,
-    /// Makes a connection for each request.
-    fresh: Connections,
+    pool: Pool,
+    connector: HttpConnector,
 }
 
 /// Which connection a request takes.
@@ -44,14 +44,10 @@ pub(crate) enum Reuse {
     Refused,
 }
 
-/// The wait for an answer's head.
-#[derive(Debug)]
-pub(crate) struct Sent(legacy::ResponseFuture);
-
-type Connections = legacy::Client<Connector, Full<Splice>>;
-
-#[derive(Clone, Debug)]
-struct Connector(HttpConnector);
+/// The wait for an answer's head. Dropping it closes the connection.
+pub(crate) struct Sent(
+    Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, LegError>> + Send>>,
+);
 
 // === impl Client ===
 
@@ -60,78 +56,77 @@ impl Client {
         let mut connector = HttpConnector::new();
         connector.set_connect_timeout(Some(connect_timeout));
         connector.set_nodelay(true);
-        let connector = Connector(connector);
-        let mut builder = legacy::Client::builder(TokioExecutor::new());
-        builder.pool_idle_timeout(POOL_IDLE).pool_timer(TokioTimer::new()).timer(TokioTimer::new());
-        let pooled = builder.build(connector.clone());
-        Self { pooled, fresh: builder.pool_max_idle_per_host(0).build(connector) }
+        Self { pool: Pool::default(), connector }
     }
 
-    /// Sends a request; the future gives the answer's head.
-    pub(crate) fn send(&self, request: Request<Full<Splice>>, reuse: Reuse) -> Sent {
-        Sent(match reuse {
-            Reuse::Allowed => self.pooled.request(request),
-            Reuse::Refused => self.fresh.request(request),
-        })
+    /// Sends a request, whose URI is the path, to a worker; the future gives the answer's head.
+    pub(crate) fn send(&self, worker: &Arc<Worker>, mut request: Sending, reuse: Reuse) -> Sent {
+        request.headers_mut().insert(HOST, worker.authority().clone());
+        Sent(Box::pin(self.clone().answer(worker.clone(), request, reuse)))
+    }
+
+    async fn answer(
+        self,
+        worker: Arc<Worker>,
+        mut request: Sending,
+        reuse: Reuse,
+    ) -> Result<Response<AnswerBody>, LegError> {
+        loop {
+            let idle = match reuse {
+                Reuse::Allowed => self.pool.take(worker.url()),
+                Reuse::Refused => None,
+            };
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => Box::pin(self.connect(&worker)).await?,
+            };
+            let mut error = match connection.send(request).await {
+                Ok(response) => {
+                    connection.note_head();
+                    let (pool, url) = (self.pool, worker.url().clone());
+                    return Ok(response.map(|body| AnswerBody::new(body, connection, pool, url)));
+                }
+                Err(error) => error,
+            };
+            match error.take_message() {
+                // The worker closed it while it was idle.
+                Some(unbegun) if connection.has_served() => request = unbegun,
+                _ => {
+                    return Err(LegError::before_head(error.into_error(), connection.has_served()));
+                }
+            }
+        }
+    }
+
+    async fn connect(&self, worker: &Worker) -> Result<Connection, LegError> {
+        let stream = self.connector.clone().call(worker.base()).await;
+        let stream = stream.map_err(|error| LegError::Connect(error.into()))?;
+        Connection::over(stream).await.map_err(LegError::NoHead)
     }
 }
 
 // === impl Sent ===
 
 impl Future for Sent {
-    type Output = Result<Response<Incoming>, LegError>;
+    type Output = Result<Response<AnswerBody>, LegError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx).map(|result| {
-            let response = result.map_err(LegError::before_head)?;
-            if let Some(has_served) = response.extensions().get::<HasServed>() {
-                has_served.note();
-            }
-            Ok(response)
-        })
+        self.0.as_mut().poll(cx)
     }
 }
 
-// === impl Connector ===
-
-impl Service<Uri> for Connector {
-    type Response = WorkerConnection;
-    type Error = <HttpConnector as Service<Uri>>::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<WorkerConnection, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.0.poll_ready(cx)
-    }
-
-    fn call(&mut self, worker: Uri) -> Self::Future {
-        let connecting = self.0.call(worker);
-        Box::pin(async { connecting.await.map(WorkerConnection::new) })
+impl fmt::Debug for Sent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sent").finish_non_exhaustive()
     }
 }
 
 // === impl LegError ===
 
 impl LegError {
-    /// The error of a leg that had no head yet.
-    fn before_head(error: legacy::Error) -> Self {
-        match error {
-            error if error.is_connect() => Self::Connect(error),
-            error if had_served(&error) && !is_answer(&error) => Self::Stale(error),
-            error => Self::NoHead(error),
-        }
+    /// The error of a leg that had no head yet, on a connection that had served before, or not.
+    fn before_head(error: hyper::Error, had_served: bool) -> Self {
+        // What came and is no answer came from a worker that lives.
+        if had_served && !error.is_parse() { Self::Stale(error) } else { Self::NoHead(error) }
     }
-}
-
-/// Whether it failed because something came that is no answer.
-fn is_answer(error: &legacy::Error) -> bool {
-    let cause = error.source().and_then(|cause| cause.downcast_ref::<hyper::Error>());
-    cause.is_some_and(hyper::Error::is_parse)
-}
-
-/// Whether the connection that failed had brought an answer before.
-fn had_served(error: &legacy::Error) -> bool {
-    let Some(connected) = error.connect_info() else { return false };
-    let mut extras = Extensions::new();
-    connected.get_extras(&mut extras);
-    extras.get::<HasServed>().is_some_and(HasServed::get)
 }

@@ -40,8 +40,8 @@ impl Head {
         reuse: Reuse,
         idle_limit: Duration,
     ) -> Self {
-        let waiting = (attempt, Idle::new(idle_limit));
-        Self { response: client.send(request, reuse), waiting: Some(waiting) }
+        let response = client.send(attempt.worker(), request, reuse);
+        Self { response, waiting: Some((attempt, Idle::new(idle_limit))) }
     }
 
     /// The other leg failed so.

@@ -6,14 +6,15 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 
-use crate::{AttemptResult, LegError, RouteError, Worker, idle::Idle, workers::Attempt};
+use crate::{
+    AttemptResult, LegError, RouteError, Worker, client::AnswerBody, idle::Idle, workers::Attempt,
+};
 
 /// One worker's answer as it comes. Dropping it before its end closes the connection.
 #[derive(Debug)]
 pub(crate) struct LegBody {
-    inner: Incoming,
+    inner: AnswerBody,
     attempt: Attempt,
     idle: Idle,
     is_success: bool,
@@ -23,7 +24,7 @@ pub(crate) struct LegBody {
 // === impl LegBody ===
 
 impl LegBody {
-    pub(super) fn new(inner: Incoming, attempt: Attempt, idle: Idle, is_success: bool) -> Self {
+    pub(super) fn new(inner: AnswerBody, attempt: Attempt, idle: Idle, is_success: bool) -> Self {
         let mut body = Self { inner, attempt, idle, is_success, failed: false };
         if body.inner.is_end_stream() {
             body.note_end();

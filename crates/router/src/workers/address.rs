@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{Uri, uri::Authority};
+use http::{HeaderValue, Uri, uri::Authority};
 
 /// Why a text is not the base URL of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +30,8 @@ pub struct Address {
     /// As written, without a slash at the end.
     pub(crate) url: Arc<str>,
     pub(crate) authority: Authority,
+    /// The same as the `host` header says it.
+    pub(crate) host: HeaderValue,
 }
 
 /// The port of a URL that names none.
@@ -64,7 +66,9 @@ impl Address {
         if base.len() > "http://".len() + authority.as_str().len() {
             return Err(fault(AddressError::TooMuch));
         }
-        Ok(Self { url: base.into(), authority })
+        let host = HeaderValue::try_from(authority.as_str());
+        let host = host.map_err(|_| fault(AddressError::NotAUrl))?;
+        Ok(Self { url: base.into(), authority, host })
     }
 
     /// As written, without a slash at the end.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http::{HeaderValue, Request, StatusCode, header, uri::PathAndQuery};
+use http::{HeaderValue, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use plimsoll_wire::Engine;
 use tokio::time::{self, Instant};
@@ -169,13 +169,12 @@ async fn get(
 ) -> Result<bytes::Bytes, ProbeError> {
     let timeout = cluster.config().health.timeout;
     let mut request = Request::new(Full::default());
-    let path = PathAndQuery::try_from(path).unwrap_or_else(|_| PathAndQuery::from_static("/"));
-    *request.uri_mut() = worker.uri(path);
+    *request.uri_mut() = path.parse().unwrap_or_default();
     if let Some(key) = cluster.worker_authorization() {
         request.headers_mut().insert(header::AUTHORIZATION, HeaderValue::clone(key));
     }
     let answer = async {
-        let response = client.send(request, Reuse::Allowed).await?;
+        let response = client.send(worker, request, Reuse::Allowed).await?;
         if !response.status().is_success() {
             return Err(ProbeError::Status(response.status()));
         }

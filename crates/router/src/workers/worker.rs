@@ -7,7 +7,7 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use http::{Uri, uri};
+use http::{HeaderValue, Uri, uri};
 use plimsoll_wire::{Backend, Engine, Role};
 use tokio::{
     sync::SetOnce,
@@ -289,12 +289,17 @@ impl Worker {
         self.address.authority.host().trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// This worker's URI for a path.
-    pub(crate) fn uri(&self, path: uri::PathAndQuery) -> Uri {
+    /// Where it is, as the `host` header says it.
+    pub(crate) fn authority(&self) -> &HeaderValue {
+        &self.address.host
+    }
+
+    /// Its base URL, parsed.
+    pub(crate) fn base(&self) -> Uri {
         let mut parts = uri::Parts::default();
         parts.scheme = Some(uri::Scheme::HTTP);
         parts.authority = Some(self.address.authority.clone());
-        parts.path_and_query = Some(path);
+        parts.path_and_query = Some(uri::PathAndQuery::from_static("/"));
         // All three parts are there and were parsed: it cannot fail.
         Uri::from_parts(parts).unwrap_or_default()
     }

@@ -1,0 +1,138 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use futures_util::task::AtomicWaker;
+
+/// Wakes the task that drives a connection, but not while it does so: what the connection's parts
+/// tell each other then is found without being woken once more.
+#[derive(Debug)]
+pub(super) struct Doorbell {
+    inside: Arc<Inside>,
+    waker: Waker,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    state: AtomicU8,
+    task: AtomicWaker,
+}
+
+/// The task runs, or nobody waits.
+const MUTED: u8 = 0;
+/// It rang meanwhile.
+const RUNG: u8 = 1;
+/// A task waits.
+const ARMED: u8 = 2;
+
+// === impl Doorbell ===
+
+impl Doorbell {
+    pub(super) fn new() -> Self {
+        let inside = Arc::<Inside>::default();
+        Self { waker: inside.clone().into(), inside }
+    }
+
+    /// Takes the step until it is ready, or there is nothing to be done before the bell rings, which
+    /// then wakes the task of `cx`.
+    pub(super) fn listen<T>(
+        &self,
+        cx: &mut Context<'_>,
+        mut step: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let Inside { state, task } = &*self.inside;
+        let inner = &mut Context::from_waker(&self.waker);
+        loop {
+            state.store(MUTED, Ordering::Release);
+            if let Poll::Ready(ready) = step(inner) {
+                return Poll::Ready(ready);
+            }
+            task.register(cx.waker());
+            let quiet = state.compare_exchange(MUTED, ARMED, Ordering::AcqRel, Ordering::Acquire);
+            if quiet.is_ok() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+// === impl Inside ===
+
+impl Wake for Inside {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.state.swap(RUNG, Ordering::AcqRel) == ARMED {
+            self.task.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::{Context, Poll, Wake, Waker},
+    };
+
+    use super::Doorbell;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_ring_within_a_step_leads_to_another_and_wakes_nobody() {
+        let (wakes, bell) = (Arc::<Wakes>::default(), Doorbell::new());
+        let (task, mut steps) = (Waker::from(wakes.clone()), 0);
+        let listened = bell.listen(&mut Context::from_waker(&task), |cx| {
+            steps += 1;
+            if steps < 3 {
+                cx.waker().wake_by_ref();
+            }
+            Poll::<()>::Pending
+        });
+        assert_eq!((listened, steps), (Poll::Pending, 3));
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn it_wakes_the_task_that_listened_last_and_only_while_that_waits() {
+        let (first, last) = (Arc::<Wakes>::default(), Arc::<Wakes>::default());
+        let (bell, mut kept) = (Doorbell::new(), None);
+        let count = |wakes: &Wakes| wakes.0.load(Ordering::Relaxed);
+        for wakes in [&first, &last] {
+            let task = Waker::from(wakes.clone());
+            let listened = bell.listen(&mut Context::from_waker(&task), |cx| {
+                kept = Some(cx.waker().clone());
+                Poll::<()>::Pending
+            });
+            assert!(listened.is_pending());
+        }
+        let kept = kept.unwrap();
+        kept.wake_by_ref();
+        kept.wake_by_ref();
+        assert_eq!((count(&first), count(&last)), (0, 1));
+        let task = Waker::from(last.clone());
+        assert_eq!(
+            bell.listen(&mut Context::from_waker(&task), |_| Poll::Ready(7)),
+            Poll::Ready(7)
+        );
+        kept.wake();
+        assert_eq!(count(&last), 1, "nobody waits after an answer");
+    }
+}
