@@ -1,7 +1,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -14,13 +14,15 @@ pub(crate) struct Idle {
     last: Instant,
     /// Made at the first wait, and moved on only when it fires: what comes costs no timer.
     sleep: Option<Pin<Box<Sleep>>>,
+    /// The task that `sleep` wakes.
+    task: Option<Waker>,
 }
 
 // === impl Idle ===
 
 impl Idle {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { limit, last: Instant::now(), sleep: None }
+        Self { limit, last: Instant::now(), sleep: None, task: None }
     }
 
     pub(crate) fn limit(&self) -> Duration {
@@ -47,6 +49,11 @@ impl Idle {
         loop {
             let end = self.last + self.limit;
             let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(end)));
+            let knows = |task: &Waker| task.will_wake(cx.waker());
+            if self.task.as_ref().is_some_and(knows) && !sleep.is_elapsed() {
+                return Poll::Pending;
+            }
+            self.task = Some(cx.waker().clone());
             if sleep.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }

@@ -1,25 +1,24 @@
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU8, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
 };
 
-use futures_util::task::AtomicWaker;
-
 /// Wakes the task that drives a connection, but not while it does so: what the connection's parts
-/// tell each other then is found without being woken once more.
+/// tell each other then is found without being woken once more. And who asks again though it has not
+/// rung is told so at once: hyper asks for each frame of a body three times.
 #[derive(Debug)]
 pub(super) struct Doorbell {
     inside: Arc<Inside>,
     waker: Waker,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inside {
     state: AtomicU8,
-    task: AtomicWaker,
+    task: Mutex<Waker>,
 }
 
 /// The task runs, or nobody waits.
@@ -33,7 +32,8 @@ const ARMED: u8 = 2;
 
 impl Doorbell {
     pub(super) fn new() -> Self {
-        let inside = Arc::<Inside>::default();
+        let task = Mutex::new(Waker::noop().clone());
+        let inside = Arc::new(Inside { state: AtomicU8::new(MUTED), task });
         Self { waker: inside.clone().into(), inside }
     }
 
@@ -44,14 +44,18 @@ impl Doorbell {
         cx: &mut Context<'_>,
         mut step: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
-        let Inside { state, task } = &*self.inside;
+        let Inside { state, .. } = &*self.inside;
+        if !self.inside.task().will_wake(cx.waker()) {
+            self.inside.task().clone_from(cx.waker());
+        } else if state.load(Ordering::Acquire) == ARMED {
+            return Poll::Pending;
+        }
         let inner = &mut Context::from_waker(&self.waker);
         loop {
             state.store(MUTED, Ordering::Release);
             if let Poll::Ready(ready) = step(inner) {
                 return Poll::Ready(ready);
             }
-            task.register(cx.waker());
             let quiet = state.compare_exchange(MUTED, ARMED, Ordering::AcqRel, Ordering::Acquire);
             if quiet.is_ok() {
                 return Poll::Pending;
@@ -62,6 +66,12 @@ impl Doorbell {
 
 // === impl Inside ===
 
+impl Inside {
+    fn task(&self) -> MutexGuard<'_, Waker> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Wake for Inside {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
@@ -69,7 +79,7 @@ impl Wake for Inside {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if self.state.swap(RUNG, Ordering::AcqRel) == ARMED {
-            self.task.wake();
+            self.task().wake_by_ref();
         }
     }
 }
@@ -108,6 +118,27 @@ mod tests {
         });
         assert_eq!((listened, steps), (Poll::Pending, 3));
         assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn who_asks_again_before_it_rang_is_told_so_without_a_step() {
+        let (bell, mut steps, mut kept) = (Doorbell::new(), 0, None);
+        let [first, other] = [(); 2].map(|()| Waker::from(Arc::<Wakes>::default()));
+        let mut ask = |task: &Waker, ring: bool| {
+            if ring {
+                kept.take().map(Waker::wake);
+            }
+            let listened = bell.listen(&mut Context::from_waker(task), |cx| {
+                steps += 1;
+                kept = Some(cx.waker().clone());
+                Poll::<()>::Pending
+            });
+            assert!(listened.is_pending());
+            steps
+        };
+        assert_eq!([ask(&first, false), ask(&first, false)], [1, 1]);
+        assert_eq!(ask(&first, true), 2);
+        assert_eq!(ask(&other, false), 3, "another task has to be made known");
     }
 
     #[test]
