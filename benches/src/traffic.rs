@@ -109,19 +109,33 @@ pub fn messages_events(count: usize) -> Vec<Bytes> {
 /// A streamed chat request whose body has about `size` bytes, nearly all of them prompt: lines of
 /// prose. It does not ask for counts.
 pub fn chat_request(size: usize) -> Bytes {
-    const LINE: &str =
-        "It was the best of times, it was the worst of times, it was the age of \\\"wisdom\\\".\\n";
-    let prompt = LINE.repeat(size.div_ceil(LINE.len()));
-    format!(
-        "{{\"model\":\"tiny-llama\",\"messages\":[{{\"role\":\"system\",\"content\":\"You are helpful.\"}},{{\"role\":\"user\",\"content\":\"{prompt}\"}}],\"max_tokens\":256,\"temperature\":0.70,\"stream\":true}}"
-    )
-    .into()
+    chat_request_with(size, ",\"stream\":true")
+}
+
+/// The same, and it asks for counts.
+pub fn chat_request_for_counts(size: usize) -> Bytes {
+    chat_request_with(size, ",\"stream\":true,\"stream_options\":{\"include_usage\":true}")
+}
+
+/// The same for an answer that is not streamed.
+pub fn chat_request_for_an_answer(size: usize) -> Bytes {
+    chat_request_with(size, "")
 }
 
 /// The same bytes, cut every `size` bytes.
 pub fn cut(pieces: &[Bytes], size: usize) -> Vec<Bytes> {
     let whole = pieces.concat();
     whole.chunks(size).map(shared).collect()
+}
+
+fn chat_request_with(size: usize, members: &str) -> Bytes {
+    const LINE: &str =
+        "It was the best of times, it was the worst of times, it was the age of \\\"wisdom\\\".\\n";
+    let prompt = LINE.repeat(size.div_ceil(LINE.len()));
+    format!(
+        "{{\"model\":\"tiny-llama\",\"messages\":[{{\"role\":\"system\",\"content\":\"You are helpful.\"}},{{\"role\":\"user\",\"content\":\"{prompt}\"}}],\"max_tokens\":256,\"temperature\":0.70{members}}}"
+    )
+    .into()
 }
 
 fn events(count: usize, event: impl Fn(&str) -> String) -> Vec<Bytes> {
