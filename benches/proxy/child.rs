@@ -44,14 +44,14 @@ impl Program {
     }
 
     /// Starts the `plimsoll` program over plain workers.
-    pub(crate) fn plimsoll_over_plain(engines: &Engines, workers: usize) -> Result<Self, BoxError> {
+    pub(crate) fn of_plain(engines: &Engines, workers: usize) -> Result<Self, BoxError> {
         let mut args = vec!["--worker-urls".to_owned()];
         args.extend(engines.plain(workers).iter().map(url));
         Self::plimsoll(args)
     }
 
     /// Starts the `plimsoll` program over prefill and decode workers.
-    pub(crate) fn plimsoll_over_pairs(engines: &Engines, workers: usize) -> Result<Self, BoxError> {
+    pub(crate) fn of_pairs(engines: &Engines, workers: usize) -> Result<Self, BoxError> {
         let (prefill, decode) = engines.pairs(workers);
         let mut args = vec!["--pd-disaggregation".to_owned()];
         for engine in prefill {

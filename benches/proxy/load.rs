@@ -1,4 +1,4 @@
-use std::{fs, io, time::Duration};
+use std::{fs, time::Duration};
 
 use benches::{CONTENT_EVENTS, traffic};
 use bytes::Bytes;
@@ -43,7 +43,8 @@ pub(crate) const LOADS: [Load; 6] = [
     Load::answers("prompts_1mb", 4, 1_000_000),
 ];
 
-/// What can grow. So many streams are open, with as many events a second in all.
+/// What can grow. However many streams are open, 6,400 events a second come in all; the most that are
+/// open fit a limit of 20,000 files.
 pub(crate) const GROWTH: [(&str, &[Load]); 3] = [
     (
         "prompts",
@@ -61,7 +62,7 @@ pub(crate) const GROWTH: [(&str, &[Load]); 3] = [
             Load::streams("64", 64, 10),
             Load::streams("500", 500, 78),
             Load::streams("2000", 2_000, 312),
-            Load::streams("5000", 5_000, 781),
+            Load::streams("4900", 4_900, 766),
         ],
     ),
     (
@@ -74,8 +75,8 @@ pub(crate) const GROWTH: [(&str, &[Load]); 3] = [
     ),
 ];
 
-/// Files that are open whatever the load is, and by reason of idle connections.
-const FILES: usize = 500;
+/// Files that are open whatever the load is, idle connections among them.
+const FILES: usize = 300;
 
 // === impl Load ===
 
@@ -93,15 +94,15 @@ impl Load {
     }
 
     /// Why it cannot be made, if so.
-    pub(crate) fn missing(&self) -> io::Result<Option<String>> {
+    pub(crate) fn missing(&self) -> Option<String> {
         // A stream has four, the ends of two connections. A worker listens twice, as prefill and as
         // decode, and has a connection to each serving thread.
         let needed = FILES + 4 * self.clients + 10 * self.workers;
-        let limits = fs::read_to_string("/proc/self/limits")?;
+        let limits = fs::read_to_string("/proc/self/limits").ok()?;
         let limit = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
         let limit = limit.and_then(|limits| limits.split_whitespace().next()?.parse().ok());
         let is_low = limit.is_some_and(|limit: usize| limit < needed);
-        Ok(is_low.then(|| format!("it needs {needed} open files (ulimit -n)")))
+        is_low.then(|| format!("it needs {needed} open files (ulimit -n)"))
     }
 
     /// Puts it on a proxy that is started for it, and gives the CPU time that the proxy took, in µs for

@@ -72,9 +72,7 @@ fn list() {
 fn measure(args: Args) -> Result<(), BoxError> {
     let Args { rounds, time, prints, mut loads, mut proxies, .. } = args;
     proxies.retain(|proxy| is_there(proxy.name, (proxy.missing)()));
-    let missing = loads.iter().map(Load::missing).collect::<Result<Vec<_>, _>>()?;
-    let mut missing = missing.into_iter();
-    loads.retain(|load| is_there(load.name, missing.next().flatten()));
+    loads.retain(|load| is_there(load.name, load.missing()));
     let engines = Engines::start(loads.iter().map(|load| load.workers).max().unwrap_or(1))?;
     let mut table = Table::new(&proxies, &loads);
     for round in 0..rounds {

@@ -34,62 +34,37 @@ pub(crate) trait Running {
     fn cpu_time(&self) -> io::Result<Duration>;
 }
 
-const WITHIN: Proxy = Proxy {
-    name: "floor_1",
-    legs: 1,
-    chooses: false,
-    missing: || None,
-    start: |engines, _| boxed(floor::one_leg(engines)),
-};
-
-const PLIMSOLL: Proxy = Proxy {
-    name: "plimsoll_1",
-    chooses: true,
-    missing: child::plimsoll_missing,
-    start: |engines, workers| boxed(Program::plimsoll_over_plain(engines, workers)),
-    ..WITHIN
-};
-
 pub(crate) const PROXIES: [Proxy; 8] = [
-    WITHIN,
-    Proxy {
-        name: "floor_2",
-        legs: 2,
-        start: |engines, _| boxed(floor::two_legs(engines)),
-        ..WITHIN
-    },
-    Proxy { name: "layer", start: |engines, _| boxed(floor::layer(engines)), ..WITHIN },
-    Proxy {
-        name: "router_1",
-        chooses: true,
-        start: |engines, workers| boxed(router::of_plain(engines, workers)),
-        ..WITHIN
-    },
-    Proxy {
-        name: "router_2",
-        legs: 2,
-        chooses: true,
-        start: |engines, workers| boxed(router::of_pairs(engines, workers)),
-        ..WITHIN
-    },
-    Proxy {
-        name: "nginx",
-        missing: child::nginx_missing,
-        start: |engines, _| boxed(Program::nginx(engines)),
-        ..WITHIN
-    },
-    PLIMSOLL,
-    Proxy {
-        name: "plimsoll_2",
-        legs: 2,
-        start: |engines, workers| boxed(Program::plimsoll_over_pairs(engines, workers)),
-        ..PLIMSOLL
-    },
+    Proxy::new("floor_1", 1, |engines, _| boxed(floor::one_leg(engines))),
+    Proxy::new("floor_2", 2, |engines, _| boxed(floor::two_legs(engines))),
+    Proxy::new("layer", 1, |engines, _| boxed(floor::layer(engines))),
+    Proxy::new("router_1", 1, |engines, count| boxed(router::of_plain(engines, count))).choosing(),
+    Proxy::new("router_2", 2, |engines, count| boxed(router::of_pairs(engines, count))).choosing(),
+    Proxy::new("nginx", 1, |engines, _| boxed(Program::nginx(engines)))
+        .unless(child::nginx_missing),
+    Proxy::new("plimsoll_1", 1, |engines, count| boxed(Program::of_plain(engines, count)))
+        .choosing()
+        .unless(child::plimsoll_missing),
+    Proxy::new("plimsoll_2", 2, |engines, count| boxed(Program::of_pairs(engines, count)))
+        .choosing()
+        .unless(child::plimsoll_missing),
 ];
 
 // === impl Proxy ===
 
 impl Proxy {
+    const fn new(name: &'static str, legs: usize, start: Start) -> Self {
+        Self { name, legs, chooses: false, missing: || None, start }
+    }
+
+    const fn choosing(self) -> Self {
+        Self { chooses: true, ..self }
+    }
+
+    const fn unless(self, missing: fn() -> Option<String>) -> Self {
+        Self { missing, ..self }
+    }
+
     /// Those that it is compared with.
     pub(crate) fn bases(&self) -> impl Iterator<Item = &'static Proxy> {
         let (name, legs) = (self.name, self.legs);

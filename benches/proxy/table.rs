@@ -43,21 +43,29 @@ impl fmt::Display for Table<'_> {
             });
             writeln!(f, "| {} |{}", proxy.name, cells.collect::<String>())?;
         }
-        writeln!(f, "\n| ratio within a round, median | {head}")?;
-        for row in rows {
-            for base in row.proxy.bases() {
-                let Some(base) = rows.iter().find(|one| one.proxy.name == base.name) else {
-                    continue;
-                };
-                let cells = row.loads.iter().zip(&base.loads).map(|(rounds, base)| {
-                    let ratios = rounds.iter().zip(base).map(|(one, base)| one / base);
-                    format!(" {:.2} |", spread(ratios.collect())[1])
-                });
-                let cells: String = cells.collect();
-                writeln!(f, "| {} / {} |{cells}", row.proxy.name, base.proxy.name)?;
-            }
+        let ratios: String = rows.iter().flat_map(|row| row.ratios(rows)).collect();
+        match &*ratios {
+            "" => Ok(()),
+            ratios => write!(f, "\n| ratio within a round, median | {head}\n{ratios}"),
         }
-        Ok(())
+    }
+}
+
+// === impl Row ===
+
+impl Row {
+    /// What it took of what each of those took that it is compared with.
+    fn ratios(&self, rows: &[Self]) -> impl Iterator<Item = String> {
+        let bases = self.proxy.bases();
+        let bases = bases.filter_map(|base| rows.iter().find(|row| row.proxy.name == base.name));
+        bases.map(|base| {
+            let cells = self.loads.iter().zip(&base.loads).map(|(rounds, base)| {
+                let ratios = rounds.iter().zip(base).map(|(one, base)| one / base);
+                format!(" {:.2} |", spread(ratios.collect())[1])
+            });
+            let cells: String = cells.collect();
+            format!("| {} / {} |{cells}\n", self.proxy.name, base.proxy.name)
+        })
     }
 }
 
