@@ -9,7 +9,7 @@ use plimsoll_wire::reply;
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Headers that speak of one connection only (RFC 9110, section 7.6.1).
-const HOP_BY_HOP: [HeaderName; 9] = [
+static HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
@@ -23,7 +23,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 
 /// Headers of a request that are the router's own to say: it has another peer, another body, and
 /// reads the answer; and it has met the client's expectation by reading its body.
-const OWN: [HeaderName; 4] =
+static OWN: [HeaderName; 4] =
     [header::HOST, header::CONTENT_LENGTH, header::ACCEPT_ENCODING, header::EXPECT];
 
 /// Headers that steer an engine, as the fields of the same meaning do.
@@ -38,7 +38,7 @@ pub(crate) fn steering(headers: &HeaderMap) -> Option<&str> {
 
 /// Headers by which clients name their session, most telling first: that of the SGLang router and
 /// those of vLLM's.
-const SESSION: [HeaderName; 4] = [
+static SESSION: [HeaderName; 4] = [
     HeaderName::from_static("x-smg-routing-key"),
     HeaderName::from_static("x-session-id"),
     HeaderName::from_static("x-user-id"),
@@ -58,10 +58,7 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
 
 /// Leaves of a client's headers those that a worker is to get.
 pub(crate) fn for_worker(headers: &mut HeaderMap, authorization: Option<&HeaderValue>) {
-    remove_hop_by_hop(headers);
-    for name in OWN {
-        headers.remove(name);
-    }
+    remove(headers, |name| is_hop_by_hop(name) || OWN.contains(name));
     if let Some(key) = authorization {
         headers.insert(header::AUTHORIZATION, key.clone());
     }
@@ -69,19 +66,22 @@ pub(crate) fn for_worker(headers: &mut HeaderMap, authorization: Option<&HeaderV
 
 /// Takes the headers out that spoke of one connection, those that `connection` names included.
 pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
-    if headers.contains_key(header::CONNECTION) {
-        let named: Vec<_> = headers
-            .get_all(header::CONNECTION)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .filter_map(|name| HeaderName::try_from(name.trim()).ok())
-            .collect();
-        for name in named {
-            headers.remove(name);
-        }
-    }
-    for name in HOP_BY_HOP {
+    remove(headers, is_hop_by_hop);
+}
+
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    HOP_BY_HOP.contains(name)
+}
+
+/// Takes the headers out that `is_out`, and those that `connection` names. Most heads have few, so
+/// what is there is looked at instead of looking for each that could be.
+fn remove(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
+    let named = headers.get_all(header::CONNECTION).iter().flat_map(|value| {
+        let names = value.to_str().unwrap_or_default().split(',');
+        names.filter_map(|name| HeaderName::try_from(name.trim()).ok())
+    });
+    let out: Vec<_> = named.chain(headers.keys().filter(|name| is_out(name)).cloned()).collect();
+    for name in out {
         headers.remove(name);
     }
 }

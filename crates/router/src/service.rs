@@ -75,7 +75,7 @@ impl Router {
         response
     }
 
-    async fn route<B>(&self, request: Request<B>) -> Result<Response<RouterBody>, RouteError>
+    async fn route<B>(&self, mut request: Request<B>) -> Result<Response<RouterBody>, RouteError>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
@@ -88,6 +88,7 @@ impl Router {
         if route.is_change() && config.authorization.is_none() {
             admin::require_local(&request)?;
         }
+        headers::for_worker(request.headers_mut(), self.cluster.worker_authorization());
         match route {
             Route::Inference(endpoint) => self.infer(request, endpoint).await,
             Route::Models => Ok(about::models(&self.cluster)),
@@ -140,7 +141,8 @@ impl Router {
         timeout(patience, head).await.unwrap_or_else(silent)
     }
 
-    /// Sends a request to a worker, `beside` another one's leg if there is one.
+    /// Sends a request, whose headers are those for workers, to one of them, `beside` another one's
+    /// leg if there is one.
     pub(crate) fn head(
         &self,
         place: Place,
@@ -153,7 +155,6 @@ impl Router {
         *request.method_mut() = parts.method.clone();
         *request.uri_mut() = path(&parts.uri);
         *request.headers_mut() = parts.headers.clone();
-        headers::for_worker(request.headers_mut(), self.cluster.worker_authorization());
         let attempt = Attempt::new(place, beside);
         Head::send(&self.client, attempt, request, reuse, self.cluster.config().idle_timeout)
     }

@@ -7,8 +7,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use foldhash::fast::RandomState;
+
 /// A map that only grows; what bounds it is the set of keys.
-pub(super) struct Cache<K, V>(RwLock<HashMap<K, Arc<V>>>);
+pub(super) struct Cache<K, V>(RwLock<HashMap<K, Arc<V>, RandomState>>);
 
 // === impl Cache ===
 
@@ -24,7 +26,7 @@ impl<K: Clone + Eq + Hash, V> Cache<K, V> {
 
 impl<K, V> Default for Cache<K, V> {
     fn default() -> Self {
-        Self(RwLock::new(HashMap::new()))
+        Self(RwLock::new(HashMap::default()))
     }
 }
 

@@ -122,11 +122,11 @@ mod tests {
 
     #[test]
     fn who_asks_again_before_it_rang_is_told_so_without_a_step() {
-        let (bell, mut steps, mut kept) = (Doorbell::new(), 0, None);
+        let (bell, mut steps, mut kept) = (Doorbell::new(), 0, None::<Waker>);
         let [first, other] = [(); 2].map(|()| Waker::from(Arc::<Wakes>::default()));
         let mut ask = |task: &Waker, ring: bool| {
             if ring {
-                kept.take().map(Waker::wake);
+                kept.take().unwrap().wake();
             }
             let listened = bell.listen(&mut Context::from_waker(task), |cx| {
                 steps += 1;

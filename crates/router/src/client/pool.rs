@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use foldhash::fast::RandomState;
 use tokio::{
     runtime,
     time::{self, Instant},
@@ -25,7 +26,7 @@ pub(super) struct Pool(Arc<Mutex<Shelves>>);
 #[derive(Debug, Default)]
 struct Shelves {
     /// By the worker's base URL, the one used last at the end.
-    idle: HashMap<Arc<str>, Vec<(Instant, Connection)>>,
+    idle: HashMap<Arc<str>, Vec<(Instant, Connection)>, RandomState>,
     /// A task sees to it that they do not grow old.
     is_swept: bool,
 }

@@ -80,7 +80,7 @@ pub(crate) async fn hand_over(
     let started = Instant::now();
     let response = head.await.map_err(PrefillFailure::Error)?;
     if !response.status().is_success() {
-        return Err(PrefillFailure::Answer(response));
+        return Err(PrefillFailure::Answer(response.into()));
     }
     let mut body = response.into_body();
     let answer = whole(&mut body).await.map_err(PrefillFailure::Error)?;

@@ -50,7 +50,7 @@ pub(crate) enum PrefillFailure {
     /// The transport, or an error within the reply.
     Error(RouteError),
     /// The worker answered with an error status, which is the answer if none has begun.
-    Answer(Response<LegBody>),
+    Answer(Box<Response<LegBody>>),
 }
 
 /// The prefill leg beside an answer under way.
@@ -87,7 +87,7 @@ impl Future for Prefill {
                         ready!(Pin::new(head).poll(cx)).map_err(PrefillFailure::Error)?;
                     if !response.status().is_success() {
                         *state = State::Over;
-                        return Poll::Ready(Err(PrefillFailure::Answer(response)));
+                        return Poll::Ready(Err(PrefillFailure::Answer(response.into())));
                     }
                     let is_stream = headers::is_event_stream(response.headers());
                     let reader = ReplyReader::new(*endpoint, *asked, is_stream);
@@ -145,7 +145,7 @@ impl PrefillFailure {
     pub(crate) fn into_attempted(self) -> Attempted {
         match self {
             Self::Error(error) => Attempted::error(error),
-            Self::Answer(response) => Attempted::head(response),
+            Self::Answer(response) => Attempted::head(*response),
         }
     }
 }
