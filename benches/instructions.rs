@@ -24,7 +24,7 @@ use http_body_util::Full;
 use plimsoll::{AmendLayer, Exporter, MeterLayer};
 use plimsoll_wire::{
     Endpoint, RequestPeek,
-    reply::{Asked, StreamReader},
+    reply::{Asked, StreamReader, read_answer},
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -56,7 +56,7 @@ const ONLY_COUNTED: &str = "--toggle-collect=*instructions::counted*";
 /// The exit code of a run that gives no figures: there is no valgrind, or a case fails.
 const NO_FIGURES: u8 = 2;
 
-const CASES: [Case; 13] = [
+const CASES: [Case; 14] = [
     Case::new("stream_reader/chat_content", "event", |count| {
         read_events(Endpoint::Chat, &traffic::content_events(CONTENT_EVENTS), count);
     }),
@@ -71,6 +71,14 @@ const CASES: [Case; 13] = [
     }),
     Case::new("stream_reader/messages_content", "event", |count| {
         read_events(Endpoint::Messages, &traffic::messages_events(CONTENT_EVENTS), count);
+    }),
+    Case::new("read_answer/chat", "answer", |count| {
+        counted(&mut || {
+            for _ in 0..count {
+                let answer = black_box(traffic::ANSWER);
+                _ = black_box(read_answer(Endpoint::Chat, Asked::default(), answer));
+            }
+        });
     }),
     Case::new("request_peek/1_kb", "request", peek_requests),
     Case::new("stream/bare", "event", |count| read_stream(streaming(), count)),

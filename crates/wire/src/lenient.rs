@@ -9,6 +9,8 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
+use crate::json::Json;
+
 /// A token count as an engine wrote it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Count {
@@ -32,6 +34,40 @@ pub(crate) struct Lenient<T>(pub(crate) Option<T>);
 // === impl Count ===
 
 impl Count {
+    pub(crate) fn read(json: &mut Json<'_>) -> Option<Self> {
+        match json.peek()? {
+            b'n' => json.skip().map(|()| Self::Absent),
+            b'"' => json.string().map(|_| Self::Malformed),
+            b'{' => json.object(|json, _| json.skip()).map(|()| Self::Malformed),
+            b'-' | b'0'..=b'9' => Self::of_number(json.raw()?),
+            _ => json.skip().map(|()| Self::Malformed),
+        }
+    }
+
+    /// `None` where a number is larger than any `f64`.
+    fn of_number(text: &[u8]) -> Option<Self> {
+        let whole = text.iter().try_fold(0_u64, |whole, byte| match byte {
+            b'0'..=b'9' => whole.checked_mul(10)?.checked_add(u64::from(byte - b'0')),
+            _ => None,
+        });
+        let count = match whole {
+            Some(count) => count,
+            None => {
+                let number: f64 = serde_json::from_slice(text).ok()?;
+                if number.fract() != 0.0 || !(0.0..=MAX as f64).contains(&number) {
+                    return Some(Self::Malformed);
+                }
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "in range"
+                )]
+                (number as u64)
+            }
+        };
+        Some(if count <= MAX { Self::Given(count) } else { Self::Malformed })
+    }
+
     pub(crate) fn get(self) -> Option<u64> {
         match self {
             Self::Given(count) => Some(count),
@@ -105,13 +141,6 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 // === impl Lenient ===
-
-impl<T> Lenient<Option<T>> {
-    /// The value of either, this one first.
-    pub(crate) fn or(self, other: Self) -> Option<T> {
-        self.0.flatten().or(other.0.flatten())
-    }
-}
 
 impl<T> Default for Lenient<T> {
     fn default() -> Self {

@@ -12,6 +12,7 @@
 
 pub mod edit;
 pub mod endpoint;
+mod json;
 mod lenient;
 pub mod peek;
 pub mod reply;

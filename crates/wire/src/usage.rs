@@ -1,8 +1,14 @@
 //! Token counts as an engine states them.
 
-use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
 
-use crate::lenient::{self, Count, Lenient};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::{
+    json::{Json, once},
+    lenient::Count,
+};
 
 /// The token counts of one request. `None` is *not known*, which is not 0.
 ///
@@ -51,40 +57,24 @@ pub(crate) struct Stated {
 
 /// The members of a usage object, as chat and completions, the Responses API and the Messages API
 /// name them. (SGLang up to 0.5.17 puts those of chat into a Responses object.)
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Members {
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    total_tokens: Count,
-    #[serde(deserialize_with = "lenient::object")]
-    prompt_tokens_details: Lenient<Option<InputDetails>>,
-    #[serde(deserialize_with = "lenient::object")]
-    completion_tokens_details: Lenient<Option<OutputDetails>>,
+#[derive(Default)]
+struct Members<'a> {
+    prompt_tokens: Option<Count>,
+    completion_tokens: Option<Count>,
+    total_tokens: Option<Count>,
+    /// Of details, the one count that matters.
+    prompt_tokens_details: Option<Option<Count>>,
+    completion_tokens_details: Option<Option<Count>>,
     /// SGLang's, beside the details.
-    reasoning_tokens: Count,
-    input_tokens: Count,
-    output_tokens: Count,
-    #[serde(deserialize_with = "lenient::object")]
-    input_tokens_details: Lenient<Option<InputDetails>>,
-    #[serde(deserialize_with = "lenient::object")]
-    output_tokens_details: Lenient<Option<OutputDetails>>,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
+    reasoning_tokens: Option<Count>,
+    input_tokens: Option<Count>,
+    output_tokens: Option<Count>,
+    input_tokens_details: Option<Option<Count>>,
+    output_tokens_details: Option<Option<Count>>,
+    cache_read_input_tokens: Option<Count>,
+    cache_creation_input_tokens: Option<Count>,
     /// `duration` where a transcription is billed by the second.
-    r#type: Lenient<Option<String>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct InputDetails {
-    cached_tokens: Count,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct OutputDetails {
-    reasoning_tokens: Count,
+    kind: Option<Option<Cow<'a, str>>>,
 }
 
 // === impl Usage ===
@@ -125,6 +115,14 @@ impl Usage {
 // === impl UsageField ===
 
 impl UsageField {
+    /// Reads the value of a `usage` member.
+    pub(crate) fn read(json: &mut Json<'_>) -> Option<Self> {
+        if json.null() {
+            return Some(Self::Absent);
+        }
+        Some(json.lenient(Members::read)?.map_or(Self::Malformed, Members::field))
+    }
+
     pub(crate) fn given(self) -> Option<Stated> {
         match self {
             Self::Given(stated) => Some(stated),
@@ -133,7 +131,7 @@ impl UsageField {
     }
 
     /// What stands there as one API means it, and whether some of it cannot be read.
-    pub(crate) fn read(self, meant: fn(Stated) -> Option<Usage>) -> (Option<Usage>, bool) {
+    pub(crate) fn counts(self, meant: fn(Stated) -> Option<Usage>) -> (Option<Usage>, bool) {
         match self {
             Self::Given(stated) => {
                 let usage = meant(stated);
@@ -145,39 +143,74 @@ impl UsageField {
     }
 
     /// The same, where a total that is not the sum of its parts counts as unreadable too.
-    pub(crate) fn read_checked(self, meant: fn(Stated) -> Option<Usage>) -> (Option<Usage>, bool) {
-        let (usage, malformed) = self.read(meant);
+    pub(crate) fn checked_counts(
+        self,
+        meant: fn(Stated) -> Option<Usage>,
+    ) -> (Option<Usage>, bool) {
+        let (usage, malformed) = self.counts(meant);
         (usage, malformed || self.given().is_some_and(Stated::is_off))
     }
 }
 
 impl<'de> Deserialize<'de> for UsageField {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Lenient(members) = lenient::object::<D, Members>(deserializer)?;
-        Ok(match members {
-            None => Self::Malformed,
-            Some(None) => Self::Absent,
-            Some(Some(members)) => members.read(),
-        })
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Ok(Self::read(&mut Json::new(raw.get().as_bytes())).unwrap_or_default())
     }
 }
 
 // === impl Members ===
 
-impl Members {
-    fn read(self) -> UsageField {
-        let input_details = self.prompt_tokens_details.or(self.input_tokens_details);
-        let output_details = self.completion_tokens_details.or(self.output_tokens_details);
-        let cached = input_details.map_or(Count::Absent, |details| details.cached_tokens);
-        let reasoning = output_details.map_or(Count::Absent, |details| details.reasoning_tokens);
+impl<'a> Members<'a> {
+    fn read(json: &mut Json<'a>) -> Option<Self> {
+        let mut members = Self::default();
+        json.object(|json, name| members.put(json, name))?;
+        Some(members)
+    }
+
+    fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
+        let count = match name {
+            b"prompt_tokens" => &mut self.prompt_tokens,
+            b"completion_tokens" => &mut self.completion_tokens,
+            b"total_tokens" => &mut self.total_tokens,
+            b"reasoning_tokens" => &mut self.reasoning_tokens,
+            b"input_tokens" => &mut self.input_tokens,
+            b"output_tokens" => &mut self.output_tokens,
+            b"cache_read_input_tokens" => &mut self.cache_read_input_tokens,
+            b"cache_creation_input_tokens" => &mut self.cache_creation_input_tokens,
+            b"type" => return once(&mut self.kind, json.lenient(Json::string)?),
+            _ => return self.put_details(json, name),
+        };
+        once(count, Count::read(json)?)
+    }
+
+    fn put_details(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
+        let (details, count): (_, &[u8]) = match name {
+            b"prompt_tokens_details" => (&mut self.prompt_tokens_details, b"cached_tokens"),
+            b"input_tokens_details" => (&mut self.input_tokens_details, b"cached_tokens"),
+            b"completion_tokens_details" => {
+                (&mut self.completion_tokens_details, b"reasoning_tokens")
+            }
+            b"output_tokens_details" => (&mut self.output_tokens_details, b"reasoning_tokens"),
+            _ => return json.skip(),
+        };
+        once(details, json.lenient(|json| member(json, count))?)
+    }
+
+    fn field(self) -> UsageField {
+        let details = |a: Option<Option<_>>, b: Option<_>| a.flatten().or(b.flatten());
+        let cached = details(self.prompt_tokens_details, self.input_tokens_details);
+        let reasoning = details(self.completion_tokens_details, self.output_tokens_details);
+        let or =
+            |a: Option<Count>, b: Option<Count>| a.unwrap_or_default().or(b.unwrap_or_default());
         let counts = [
-            self.prompt_tokens.or(self.input_tokens),
-            self.completion_tokens.or(self.output_tokens),
-            self.total_tokens,
-            cached,
-            reasoning.or(self.reasoning_tokens),
-            self.cache_read_input_tokens,
-            self.cache_creation_input_tokens,
+            or(self.prompt_tokens, self.input_tokens),
+            or(self.completion_tokens, self.output_tokens),
+            self.total_tokens.unwrap_or_default(),
+            cached.unwrap_or_default(),
+            or(reasoning, self.reasoning_tokens),
+            self.cache_read_input_tokens.unwrap_or_default(),
+            self.cache_creation_input_tokens.unwrap_or_default(),
         ];
         let malformed = counts.contains(&Count::Malformed);
         let [input, output, total, cached, reasoning, cache_read, cache_creation] =
@@ -194,11 +227,21 @@ impl Members {
                 malformed,
             });
         }
-        match self.r#type.0.flatten() {
+        match self.kind.flatten() {
             Some(kind) if kind == "duration" && !malformed => UsageField::Absent,
             _ => UsageField::Malformed,
         }
     }
+}
+
+/// A count in the object that stands here: absent if that lacks it.
+fn member(json: &mut Json<'_>, wanted: &[u8]) -> Option<Count> {
+    let mut count = None;
+    json.object(|json, name| match name == wanted {
+        true => once(&mut count, Count::read(json)?),
+        false => json.skip(),
+    })?;
+    Some(count.unwrap_or_default())
 }
 
 // === impl Stated ===
@@ -247,6 +290,11 @@ impl Stated {
 #[cfg(test)]
 mod tests {
     use super::{Stated, Usage, UsageField};
+    use crate::json::Json;
+
+    fn field(text: &str) -> UsageField {
+        Json::whole(text.as_bytes(), UsageField::read).unwrap()
+    }
 
     fn given(prompt: u64, completion: u64) -> Usage {
         Usage { prompt: Some(prompt), completion: Some(completion), ..Usage::default() }
@@ -305,8 +353,7 @@ mod tests {
             ),
             (r#"{"prompt_tokens":-1,"completion_tokens":-1}"#, None, true),
         ] {
-            let field: UsageField = serde_json::from_str(text).unwrap();
-            assert_eq!(field.read(Stated::chat), (want, malformed), "{text}");
+            assert_eq!(field(text).counts(Stated::chat), (want, malformed), "{text}");
         }
     }
 
@@ -325,8 +372,7 @@ mod tests {
             ),
             (r#"{"input_tokens":2,"output_tokens":6}"#, Stated::messages, given(2, 6)),
         ] {
-            let field: UsageField = serde_json::from_str(text).unwrap();
-            assert_eq!(field.read(meant), (Some(want), false), "{text}");
+            assert_eq!(field(text).counts(meant), (Some(want), false), "{text}");
         }
     }
 

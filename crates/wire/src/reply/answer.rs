@@ -1,17 +1,15 @@
 //! A JSON answer that is there whole.
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 use super::{
     Asked,
     facts::{is_failure, names_error},
-    generate,
-    responses::{self, Incomplete},
+    generate, responses,
 };
 use crate::{
     Endpoint, Usage,
-    lenient::{self, Lenient},
+    json::{Json, once},
     usage::{Stated, UsageField},
 };
 
@@ -31,34 +29,21 @@ pub struct Answer {
 }
 
 /// The members of an answer that are ever looked at, those of every API.
-#[derive(Deserialize)]
+#[derive(Default)]
 struct Members<'a> {
-    #[serde(default)]
-    model: Lenient<Option<String>>,
-    #[serde(default)]
-    usage: UsageField,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
-    #[serde(borrow, default)]
-    object: Option<&'a RawValue>,
-    /// Of chat and completions.
-    #[serde(default, deserialize_with = "lenient::objects")]
-    choices: Lenient<Vec<Choice>>,
+    model: Option<Option<Cow<'a, str>>>,
+    usage: Option<UsageField>,
+    /// It has an `error`.
+    error: Option<bool>,
+    object: Option<&'a [u8]>,
+    /// Of chat and completions, why each choice ended.
+    choices: Option<Option<Vec<String>>>,
     /// Of a response.
-    #[serde(default)]
-    status: Lenient<Option<String>>,
+    status: Option<Option<Cow<'a, str>>>,
     /// Of a response, why it is `incomplete`.
-    #[serde(default, deserialize_with = "lenient::object")]
-    incomplete_details: Lenient<Option<Incomplete>>,
+    incomplete_details: Option<Option<String>>,
     /// Of a message.
-    #[serde(default)]
-    stop_reason: Lenient<Option<String>>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    #[serde(default)]
-    finish_reason: Lenient<Option<String>>,
+    stop_reason: Option<Option<Cow<'a, str>>>,
 }
 
 /// Reads the JSON answer of `endpoint`, of which so much was asked.
@@ -66,8 +51,8 @@ pub fn read_answer(endpoint: Endpoint, asked: Asked, body: &[u8]) -> Answer {
     if endpoint == Endpoint::Generate {
         return generate::read_answer(asked, body);
     }
-    let members = lenient::whole_object::<Members<'_>>(body);
-    members.map_or_else(|| Answer::unread(body), |members| members.read(endpoint))
+    let members = Json::whole(body, Members::read);
+    members.map_or_else(|| Answer::unread(body), |members| members.answer(endpoint))
 }
 
 // === impl Answer ===
@@ -76,31 +61,52 @@ impl Answer {
     /// An answer without members. A list, as SGLang's `/v1/rerank` sends it, states nothing but is
     /// no fault.
     pub(super) fn unread(body: &[u8]) -> Self {
-        let is_list = serde_json::from_slice::<Vec<IgnoredAny>>(body).is_ok();
-        Self { malformed: !is_list, ..Self::default() }
+        let list = Json::whole(body, |json| json.list(Json::skip));
+        Self { malformed: list.is_none(), ..Self::default() }
     }
 }
 
 // === impl Members ===
 
-impl Members<'_> {
-    fn read(self, endpoint: Endpoint) -> Answer {
-        let (usage, malformed) = self.usage.read_checked(match endpoint {
+impl<'a> Members<'a> {
+    fn read(json: &mut Json<'a>) -> Option<Self> {
+        let mut members = Self::default();
+        json.object(|json, name| members.put(json, name))?;
+        Some(members)
+    }
+
+    fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
+        match name {
+            b"model" => once(&mut self.model, json.lenient(Json::string)?),
+            b"usage" => once(&mut self.usage, UsageField::read(json)?),
+            b"error" => once(&mut self.error, json.given()?),
+            b"object" => once(&mut self.object, json.raw()?),
+            b"choices" => once(&mut self.choices, json.lenient(finish_reasons)?),
+            b"status" => once(&mut self.status, json.lenient(Json::string)?),
+            b"incomplete_details" => {
+                once(&mut self.incomplete_details, json.lenient(responses::incomplete_reason)?)
+            }
+            b"stop_reason" => once(&mut self.stop_reason, json.lenient(Json::string)?),
+            _ => json.skip(),
+        }
+    }
+
+    fn answer(self, endpoint: Endpoint) -> Answer {
+        let usage = self.usage.unwrap_or_default();
+        let (usage, malformed) = usage.checked_counts(match endpoint {
             Endpoint::Messages => Stated::messages,
             _ if endpoint.is_pooling() => Stated::pooling,
             _ => Stated::chat,
         });
-        let is_error = self.error.is_some() || self.object.is_some_and(names_error);
-        let finish_reasons: Vec<_> = match endpoint {
+        let is_error = self.error.unwrap_or_default() || self.object.is_some_and(names_error);
+        let owned = Cow::into_owned;
+        let finish_reasons = match endpoint {
             Endpoint::Responses => {
-                let reason = responses::finish_reason(self.status, self.incomplete_details);
-                reason.into_iter().collect()
+                let status = self.status.flatten().map(owned);
+                Vec::from_iter(self.incomplete_details.flatten().or(status))
             }
-            Endpoint::Messages => self.stop_reason.0.flatten().into_iter().collect(),
-            _ => {
-                let choices = self.choices.0.into_iter().flatten();
-                choices.filter_map(|choice| choice.finish_reason.0.flatten()).collect()
-            }
+            Endpoint::Messages => Vec::from_iter(self.stop_reason.flatten().map(owned)),
+            _ => self.choices.flatten().unwrap_or_default(),
         };
         let failed = |reason: &String| is_failure(reason) || reason == "failed";
         Answer {
@@ -108,9 +114,24 @@ impl Members<'_> {
             error: is_error || finish_reasons.iter().any(failed),
             malformed,
             finish_reasons,
-            model: self.model.0.flatten(),
+            model: self.model.flatten().map(owned),
         }
     }
+}
+
+/// Why each of the choices ended that are listed here, where it is said.
+fn finish_reasons(json: &mut Json<'_>) -> Option<Vec<String>> {
+    let mut reasons = Vec::new();
+    json.list(|json| {
+        let mut reason = None;
+        json.object(|json, name| match name {
+            b"finish_reason" => once(&mut reason, json.lenient(Json::string)?),
+            _ => json.skip(),
+        })?;
+        reasons.extend(reason.flatten().map(Cow::into_owned));
+        Some(())
+    })?;
+    Some(reasons)
 }
 
 #[cfg(test)]

@@ -1,5 +1,3 @@
-use serde_json::value::RawValue;
-
 use crate::Usage;
 
 /// What one event of a stream says.
@@ -36,13 +34,13 @@ pub struct Asked {
 }
 
 /// Whether a value is a string that is not empty.
-pub(super) fn has_text(raw: &RawValue) -> bool {
-    raw.get().starts_with('"') && raw.get() != "\"\""
+pub(super) fn has_text(raw: &[u8]) -> bool {
+    raw.starts_with(b"\"") && raw != b"\"\""
 }
 
 /// Whether an `object` says that what it names is an error itself, as some versions of SGLang send it.
-pub(super) fn names_error(object: &RawValue) -> bool {
-    object.get() == "\"error\""
+pub(super) fn names_error(object: &[u8]) -> bool {
+    object == b"\"error\""
 }
 
 /// Whether a choice that ended so was given up by the engine.

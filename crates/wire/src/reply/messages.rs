@@ -90,7 +90,7 @@ impl MessagesTally {
         let message = event.message.0.flatten();
         let usage = message.as_ref().map_or(event.usage, |message| message.usage);
         self.model = self.model.take().or(message.and_then(|message| message.model.0.flatten()));
-        (facts.usage, facts.malformed) = usage.read(Stated::messages);
+        (facts.usage, facts.malformed) = usage.counts(Stated::messages);
         self.stale |= text;
         if let Some(stated) = usage.given() {
             self.stale &= stated.output.is_none();
@@ -127,7 +127,7 @@ impl MessagesTally {
 impl Piece<'_> {
     fn has_text(&self) -> bool {
         let texts = [&self.text, &self.thinking, &self.partial_json, &self.name];
-        texts.into_iter().flatten().any(|text| has_text(text))
+        texts.into_iter().flatten().any(|text| has_text(text.get().as_bytes()))
     }
 }
 

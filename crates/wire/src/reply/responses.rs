@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::{EventFacts, facts::has_text};
 use crate::{
     Usage,
+    json::{Json, once},
     lenient::{self, Lenient},
     usage::{Stated, UsageField},
 };
@@ -54,7 +55,7 @@ struct Response {
 
 /// Why a response is not complete.
 #[derive(Deserialize)]
-pub(super) struct Incomplete {
+struct Incomplete {
     reason: String,
 }
 
@@ -88,7 +89,7 @@ impl ResponsesTally {
             ..EventFacts::default()
         };
         if let Some(response) = event.response.0.flatten() {
-            (facts.usage, facts.malformed) = response.usage.read(Stated::chat);
+            (facts.usage, facts.malformed) = response.usage.counts(Stated::chat);
             self.usage = facts.usage.or(self.usage);
             self.is_final = facts.terminal && facts.usage.is_some();
             let reason = finish_reason(response.status, response.incomplete_details);
@@ -120,7 +121,7 @@ impl ResponsesTally {
 impl Event<'_> {
     fn has_text(&self) -> bool {
         if self.kind.ends_with(".delta") {
-            return self.delta.is_some_and(has_text);
+            return self.delta.is_some_and(|delta| has_text(delta.get().as_bytes()));
         }
         let item = self.item.filter(|_| self.kind == "response.output_item.added");
         let item = item.and_then(|raw| lenient::whole_object::<Item>(raw.get().as_bytes()));
@@ -128,8 +129,18 @@ impl Event<'_> {
     }
 }
 
+/// Why a response is not complete, if that is what stands here.
+pub(super) fn incomplete_reason(json: &mut Json<'_>) -> Option<String> {
+    let mut reason = None;
+    json.object(|json, name| match name {
+        b"reason" => once(&mut reason, json.string()?),
+        _ => json.skip(),
+    })?;
+    reason.map(Cow::into_owned)
+}
+
 /// Why a response ended: why it is incomplete, else its status.
-pub(super) fn finish_reason(
+fn finish_reason(
     status: Lenient<Option<String>>,
     incomplete: Lenient<Option<Incomplete>>,
 ) -> Option<String> {

@@ -59,7 +59,7 @@ impl<'a> Event<'a> {
     pub(super) fn is_error(&self) -> bool {
         let mut choices = self.choices.0.iter().flatten();
         self.error.is_some()
-            || self.object.is_some_and(names_error)
+            || self.object.is_some_and(|object| names_error(object.get().as_bytes()))
             || choices.any(Choice::is_aborted)
     }
 }
