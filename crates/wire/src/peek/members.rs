@@ -1,39 +1,37 @@
 //! The members of a request that matter, as written.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, ops::Range};
+use std::{borrow::Cow, fmt, ops::Range};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, Visitor},
+    de::{Error, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
 use super::{Edit, STEERING_FIELDS, value};
+use crate::json::Json;
 
 /// The raw values of one pass over the body.
 #[derive(Default)]
 pub(super) struct Members<'a> {
-    pub(super) stream: Option<&'a RawValue>,
-    pub(super) echo: Option<&'a RawValue>,
+    pub(super) stream: Option<&'a [u8]>,
+    pub(super) echo: Option<&'a [u8]>,
     pub(super) steering: Option<&'static str>,
     pub(super) count: usize,
-    model: Option<&'a RawValue>,
-    messages: Option<&'a RawValue>,
-    prompt_cache_key: Option<&'a RawValue>,
-    session_id: Option<&'a RawValue>,
-    user: Option<&'a RawValue>,
-    stream_options: Option<&'a RawValue>,
-    n: Option<&'a RawValue>,
-    best_of: Option<&'a RawValue>,
-    sampling_params: Option<&'a RawValue>,
-    prompt: Option<&'a RawValue>,
-    text: Option<&'a RawValue>,
-    input_ids: Option<&'a RawValue>,
-    input_embeds: Option<&'a RawValue>,
+    model: Option<&'a [u8]>,
+    messages: Option<&'a [u8]>,
+    prompt_cache_key: Option<&'a [u8]>,
+    session_id: Option<&'a [u8]>,
+    user: Option<&'a [u8]>,
+    stream_options: Option<&'a [u8]>,
+    n: Option<&'a [u8]>,
+    best_of: Option<&'a [u8]>,
+    sampling_params: Option<&'a [u8]>,
+    prompt: Option<&'a [u8]>,
+    text: Option<&'a [u8]>,
+    input_ids: Option<&'a [u8]>,
+    input_embeds: Option<&'a [u8]>,
 }
-
-/// An object's members; of a name written twice the last stands.
-type Object<'a> = BTreeMap<String, &'a RawValue>;
 
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -42,21 +40,20 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Members<'a> {
     pub(super) fn read(body: &'a [u8]) -> Result<Self, serde_json::Error> {
-        let mut deserializer = serde_json::Deserializer::from_slice(body);
-        let members = deserializer.deserialize_map(MembersVisitor)?;
-        deserializer.end()?;
-        Ok(members)
+        let mut members = Members::default();
+        let read = Json::whole(body, |json| json.object(|json, name| members.note(json, name)));
+        read.map(|()| members).ok_or_else(|| refusal(body))
     }
 
     pub(super) fn model(&self) -> Option<String> {
-        serde_json::from_str(self.model?.get()).ok()
+        value::text(self.model?)
     }
 
     /// The first member that names a session.
     pub(super) fn session(&self) -> Option<String> {
         let names = [self.prompt_cache_key, self.session_id, self.user];
         let mut names = names.into_iter().flatten();
-        names.find_map(|raw| serde_json::from_str(raw.get()).ok())
+        names.find_map(value::text)
     }
 
     /// Where the value of the prompt stands; nowhere if there is none.
@@ -66,29 +63,29 @@ impl<'a> Members<'a> {
     }
 
     pub(super) fn choices(&self) -> u32 {
-        let own = [self.n, self.best_of].into_iter().flatten().map(|raw| value::count(raw.get()));
-        let sampling = self.sampling_params.map_or(1, |raw| sampling_choices(raw.get()));
+        let own = [self.n, self.best_of].into_iter().flatten().map(value::count);
+        let sampling = self.sampling_params.map_or(1, sampling_choices);
         own.fold(sampling, u32::max)
     }
 
     /// `n`, or that of `/generate`. (`best_of` are tried, and only so many of them given.)
     pub(super) fn samples(&self) -> u32 {
-        let native = || self.sampling_params.map_or(1, |raw| sampling_choices(raw.get()));
-        self.n.map_or_else(native, |raw| value::count(raw.get()))
+        let native = || self.sampling_params.map_or(1, sampling_choices);
+        self.n.map_or_else(native, value::count)
     }
 
     /// The length of a list of prompts, in the form of `/v1/completions`.
     pub(super) fn prompts(&self) -> Option<usize> {
-        self.prompt.and_then(|raw| value::prompt_list(raw.get()))
+        self.prompt.and_then(value::prompt_list)
     }
 
     /// The length of a list of prompts, in the form of `/generate`: the first of the three that is
     /// not null counts.
     pub(super) fn native_prompts(&self) -> Option<usize> {
-        let given = |raw: Option<&'a RawValue>| raw.filter(|raw| raw.get() != "null");
+        let given = |raw: Option<&'a [u8]>| raw.filter(|raw| *raw != b"null");
         match (given(self.text).or(given(self.input_ids)), given(self.input_embeds)) {
-            (Some(raw), _) => value::prompt_list(raw.get()),
-            (None, embeds) => embeds.and_then(|raw| value::embedded_list(raw.get())),
+            (Some(raw), _) => value::prompt_list(raw),
+            (None, embeds) => embeds.and_then(value::embedded_list),
         }
     }
 
@@ -105,86 +102,119 @@ impl<'a> Members<'a> {
             );
         };
         let span = span_in(body, options);
-        if options.get() == "null" {
+        if options == b"null" {
             return edit(span, r#"{"include_usage":true}"#);
         }
-        let Ok(members) = serde_json::from_str::<Object<'_>>(options.get()) else {
+        let (mut count, mut given) = (0, None);
+        let read = Json::whole(options, |json| {
+            json.object(|json, name| {
+                count += 1;
+                let value = json.raw()?;
+                given = if name == b"include_usage" { Some(value) } else { given };
+                Some(())
+            })
+        });
+        if read.is_none() {
             return (None, None);
-        };
-        match members.get("include_usage") {
-            None if members.is_empty() => {
-                edit(span.start + 1..span.start + 1, r#""include_usage":true"#)
-            }
+        }
+        match given {
+            None if count == 0 => edit(span.start + 1..span.start + 1, r#""include_usage":true"#),
             None => edit(span.start + 1..span.start + 1, r#""include_usage":true,"#),
-            Some(given) => match value::truth(given.get()) {
+            Some(given) => match value::truth(given) {
                 Some(true) => (Some(true), None),
                 Some(false) => {
                     (Some(false), Some(Edit { range: span_in(body, given), with: "true" }))
                 }
-                None if given.get() == "null" => edit(span_in(body, given), "true"),
+                None if given == b"null" => edit(span_in(body, given), "true"),
                 None => (None, None),
             },
         }
     }
 
-    fn put(&mut self, name: &str) -> Option<&mut Option<&'a RawValue>> {
-        if let Some(field) = STEERING_FIELDS.into_iter().find(|&field| field == name) {
+    fn note(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
+        self.count += 1;
+        match self.put(name) {
+            Some(place) => *place = Some(json.raw()?),
+            None => json.skip()?,
+        }
+        Some(())
+    }
+
+    fn put(&mut self, name: &[u8]) -> Option<&mut Option<&'a [u8]>> {
+        if let Some(field) = STEERING_FIELDS.into_iter().find(|field| field.as_bytes() == name) {
             self.steering.get_or_insert(field);
         }
         Some(match name {
-            "model" => &mut self.model,
-            "messages" => &mut self.messages,
-            "prompt_cache_key" => &mut self.prompt_cache_key,
-            "session_id" => &mut self.session_id,
-            "user" => &mut self.user,
-            "stream" => &mut self.stream,
-            "echo" => &mut self.echo,
-            "stream_options" => &mut self.stream_options,
-            "n" => &mut self.n,
-            "best_of" => &mut self.best_of,
-            "sampling_params" => &mut self.sampling_params,
-            "prompt" => &mut self.prompt,
-            "text" => &mut self.text,
-            "input_ids" => &mut self.input_ids,
-            "input_embeds" => &mut self.input_embeds,
+            b"model" => &mut self.model,
+            b"messages" => &mut self.messages,
+            b"prompt_cache_key" => &mut self.prompt_cache_key,
+            b"session_id" => &mut self.session_id,
+            b"user" => &mut self.user,
+            b"stream" => &mut self.stream,
+            b"echo" => &mut self.echo,
+            b"stream_options" => &mut self.stream_options,
+            b"n" => &mut self.n,
+            b"best_of" => &mut self.best_of,
+            b"sampling_params" => &mut self.sampling_params,
+            b"prompt" => &mut self.prompt,
+            b"text" => &mut self.text,
+            b"input_ids" => &mut self.input_ids,
+            b"input_embeds" => &mut self.input_embeds,
             _ => return None,
         })
     }
 }
 
 /// `sampling_params` is one object, or a list with one for each prompt.
-fn sampling_choices(raw: &str) -> u32 {
-    let all = serde_json::from_str::<Vec<Object<'_>>>(raw)
-        .or_else(|_| serde_json::from_str(raw).map(|one| vec![one]))
-        .unwrap_or_default();
-    let counts = all.iter().filter_map(|params| params.get("n"));
-    counts.map(|n| value::count(n.get())).max().unwrap_or(1)
+fn sampling_choices(raw: &[u8]) -> u32 {
+    let mut most = None;
+    let mut params = |json: &mut Json<'_>| {
+        let mut n = None;
+        json.object(|json, name| {
+            let value = json.raw()?;
+            n = if name == b"n" { Some(value) } else { n };
+            Some(())
+        })?;
+        most = most.max(n.map(value::count));
+        Some(())
+    };
+    let read = Json::whole(raw, |json| match json.peek()? {
+        b'[' => json.list(params),
+        _ => params(json),
+    });
+    read.and(most).unwrap_or(1)
 }
 
 /// Where in the body a value stands: it was borrowed from there.
-fn span_in(body: &[u8], raw: &RawValue) -> Range<usize> {
-    let start = raw.get().as_ptr().addr() - body.as_ptr().addr();
-    start..start + raw.get().len()
+fn span_in(body: &[u8], raw: &[u8]) -> Range<usize> {
+    let start = raw.as_ptr().addr() - body.as_ptr().addr();
+    start..start + raw.len()
 }
 
-struct MembersVisitor;
+/// Why a body that could not be read could not be: what `serde_json` finds in it.
+#[cold]
+fn refusal(body: &[u8]) -> serde_json::Error {
+    let mut deserializer = serde_json::Deserializer::from_slice(body);
+    let found = deserializer.deserialize_map(Refusal).and_then(|()| deserializer.end());
+    found.err().unwrap_or_else(|| Error::custom("it cannot be read"))
+}
 
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Members<'de>;
+struct Refusal;
+
+impl<'de> Visitor<'de> for Refusal {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Members::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Key(name)) = map.next_key()? {
-            members.count += 1;
-            match members.put(&name) {
-                Some(place) => *place = Some(map.next_value()?),
+            match Members::default().put(name.as_bytes()) {
+                Some(_) => map.next_value::<&RawValue>().map(drop)?,
                 None => map.next_value::<IgnoredAny>().map(drop)?,
             }
         }
-        Ok(members)
+        Ok(())
     }
 }

@@ -106,11 +106,11 @@ impl RequestPeek {
         let (include_usage, ask_usage) = members.include_usage(body, open);
         Ok(Self {
             model: members.model(),
-            stream: members.stream.is_some_and(|raw| value::truth(raw.get()) == Some(true)),
+            stream: members.stream.and_then(value::truth) == Some(true),
             include_usage,
             choices: members.choices(),
             samples: members.samples(),
-            echo: members.echo.is_some_and(|raw| value::truth(raw.get()) == Some(true)),
+            echo: members.echo.and_then(value::truth) == Some(true),
             prompts: members.prompts(),
             native_prompts: members.native_prompts(),
             steering: members.steering,
