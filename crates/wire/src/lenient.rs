@@ -1,12 +1,7 @@
 //! Values that may be anything: engines and clients are not held to a schema here, and a wrong
 //! type in one member must not lose its neighbours.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use crate::json::Json;
@@ -81,65 +76,6 @@ impl Count {
     }
 }
 
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CountVisitor;
-
-        impl<'de> Visitor<'de> for CountVisitor {
-            type Value = Count;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("anything")
-            }
-
-            fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
-                Ok(if count <= MAX { Count::Given(count) } else { Count::Malformed })
-            }
-
-            fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "in range"
-                )]
-                Ok(if count.fract() == 0.0 && (0.0..=MAX as f64).contains(&count) {
-                    Count::Given(count as u64)
-                } else {
-                    Count::Malformed
-                })
-            }
-
-            fn visit_unit<E>(self) -> Result<Count, E> {
-                Ok(Count::Absent)
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
-                Ok(Count::Malformed)
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-                Ok(Count::Malformed)
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Count, E> {
-                Ok(Count::Malformed)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Count, A::Error> {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Count::Malformed)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Count::Malformed)
-            }
-        }
-
-        deserializer.deserialize_any(CountVisitor)
-    }
-}
-
 // === impl Lenient ===
 
 impl<T> Default for Lenient<T> {
@@ -183,6 +119,7 @@ pub(crate) fn whole_object<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Option<T> 
 #[cfg(test)]
 mod tests {
     use super::{Count, Lenient};
+    use crate::json::Json;
 
     #[test]
     fn counts() {
@@ -201,8 +138,18 @@ mod tests {
             ("\"n/a\"", Count::Malformed),
             ("[1,[2]]", Count::Malformed),
             ("{\"a\":1}", Count::Malformed),
+            ("-0", Count::Given(0)),
+            ("7e0", Count::Given(7)),
         ] {
-            assert_eq!(serde_json::from_str::<Count>(text).unwrap(), want, "{text}");
+            assert_eq!(Json::whole(text.as_bytes(), Count::read), Some(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_serde_json_does_not_read_is_no_count() {
+        for text in ["1e999", &"9".repeat(400), "\"\\ud800\"", "{\"\\ud800\":1}", "01", "[", "tru"]
+        {
+            assert_eq!(Json::whole(text.as_bytes(), Count::read), None, "{text}");
         }
     }
 

@@ -163,6 +163,9 @@ impl<'a> Json<'a> {
     fn skip_nested(&mut self) -> Option<()> {
         let mut open = Open::default();
         loop {
+            if open.last() == Some(b']') {
+                self.skip_run();
+            }
             match self.peek()? {
                 b'{' => {
                     self.pass(b'{')?;
@@ -192,6 +195,22 @@ impl<'a> Json<'a> {
                 }
                 open.pop();
             }
+        }
+    }
+
+    /// Passes over the whole numbers of a list that stand here each with its comma: those of tokens
+    /// are many. A value is still to come.
+    #[inline]
+    fn skip_run(&mut self) {
+        let mut rest = self.rest;
+        while let [b'1'..=b'9', after @ ..] = rest {
+            rest = after;
+            while let [b'0'..=b'9', after @ ..] = rest {
+                rest = after;
+            }
+            let [b',', after @ ..] = rest else { return };
+            rest = after;
+            self.rest = rest;
         }
     }
 

@@ -1,13 +1,13 @@
 //! `/generate`, SGLang's own: counts in the `meta_info` of each prompt's sample, in a stream the
 //! cumulative ones in every event.
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 use super::{Answer, Asked, EventFacts, choices::Choices};
 use crate::{
     Usage,
-    lenient::{self, Count, Lenient},
+    json::{Json, once},
+    lenient::Count,
 };
 
 /// What a stream of events has stated so far: the samples of a batch take turns, told apart by
@@ -28,34 +28,24 @@ struct Sample {
 }
 
 /// One event, or one answer: the text so far and its counts, or an error.
-#[derive(Deserialize)]
-struct Native<'a> {
-    #[serde(default)]
-    index: Option<u64>,
-    #[serde(borrow, default)]
-    text: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "lenient::object")]
-    meta_info: Lenient<Option<MetaInfo>>,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
+#[derive(Default)]
+struct Native {
+    index: Option<Option<u64>>,
+    /// How long the text is, as it is written.
+    text: Option<usize>,
+    meta_info: Option<Option<MetaInfo>>,
+    /// It has an `error`.
+    error: Option<bool>,
 }
 
 /// The counts of one sample, as of SGLang 0.5.23.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Default)]
 struct MetaInfo {
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    cached_tokens: Count,
-    reasoning_tokens: Count,
-    #[serde(deserialize_with = "lenient::object")]
-    finish_reason: Lenient<Option<FinishReason>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct FinishReason {
-    #[serde(rename = "type")]
-    kind: String,
+    prompt_tokens: Option<Count>,
+    completion_tokens: Option<Count>,
+    cached_tokens: Option<Count>,
+    reasoning_tokens: Option<Count>,
+    finish_reason: Option<Option<String>>,
 }
 
 /// Reads a JSON answer: one sample, or a list of them.
@@ -64,12 +54,20 @@ pub(super) fn read_answer(asked: Asked, body: &[u8]) -> Answer {
     if list.is_some_and(|inside| inside.starts_with(b"[")) {
         return Answer { malformed: true, ..Answer::default() };
     }
-    let natives = if list.is_some() {
-        serde_json::from_slice::<Vec<Native<'_>>>(body)
-    } else {
-        serde_json::from_slice(body).map(|one| vec![one])
-    };
-    let Ok(natives) = natives else { return Answer::unread(body) };
+    let mut natives = Vec::new();
+    let read = Json::whole(body, |json| match json.peek()? {
+        b'[' => json.list(|json| {
+            natives.push(Native::read(json)?);
+            Some(())
+        }),
+        _ => {
+            natives.push(Native::read(json)?);
+            Some(())
+        }
+    });
+    if read.is_none() {
+        return Answer::unread(body);
+    }
     let mut tally = GenerateTally::new(asked);
     let facts: Vec<_> =
         (0..).zip(natives).map(|(index, native)| tally.take(index, native)).collect();
@@ -93,8 +91,8 @@ impl GenerateTally {
         if let Some(done) = EventFacts::done(data) {
             return done;
         }
-        lenient::whole_object::<Native<'_>>(data).map_or(EventFacts::MALFORMED, |native| {
-            self.take(native.index.unwrap_or_default(), native)
+        Json::whole(data, Native::read).map_or(EventFacts::MALFORMED, |native| {
+            self.take(native.index.flatten().unwrap_or_default(), native)
         })
     }
 
@@ -117,17 +115,17 @@ impl GenerateTally {
         self.samples.values().filter_map(|sample| sample.finish_reason.as_deref())
     }
 
-    fn take(&mut self, index: u64, native: Native<'_>) -> EventFacts {
-        let error = native.error.is_some();
-        let Some(meta) = native.meta_info.0.flatten() else {
+    fn take(&mut self, index: u64, native: Native) -> EventFacts {
+        let error = native.error.unwrap_or_default();
+        let Some(meta) = native.meta_info.flatten() else {
             return EventFacts { error, ..EventFacts::default() };
         };
         let (usage, malformed) = meta.usage();
-        let reason = meta.finish_reason.0.flatten().map(|reason| reason.kind);
+        let reason = meta.finish_reason.flatten();
         let error = error || reason.as_deref() == Some("abort");
         let mut facts = EventFacts { error, usage, malformed, ..EventFacts::default() };
         let Some(sample) = self.samples.entry(index) else { return facts };
-        let text = native.text.map_or(0, |text| text.get().len());
+        let text = native.text.unwrap_or_default();
         let grown = usage.and_then(|usage| usage.completion).map(|completion| {
             completion.saturating_sub(sample.usage.completion.unwrap_or_default())
         });
@@ -141,22 +139,73 @@ impl GenerateTally {
     }
 }
 
+// === impl Native ===
+
+impl Native {
+    fn read(json: &mut Json<'_>) -> Option<Self> {
+        let mut native = Self::default();
+        json.object(|json, name| match name {
+            b"index" => once(&mut native.index, index(json)?),
+            b"text" if json.null() => once(&mut native.text, 0),
+            b"text" => once(&mut native.text, json.raw()?.len()),
+            b"meta_info" => once(&mut native.meta_info, json.lenient(MetaInfo::read)?),
+            b"error" => once(&mut native.error, json.given()?),
+            _ => json.skip(),
+        })?;
+        Some(native)
+    }
+}
+
+/// The place of a sample: null, or a whole number.
+fn index(json: &mut Json<'_>) -> Option<Option<u64>> {
+    serde_json::from_slice(json.raw()?).ok()
+}
+
 // === impl MetaInfo ===
 
 impl MetaInfo {
+    fn read(json: &mut Json<'_>) -> Option<Self> {
+        let mut meta = Self::default();
+        json.object(|json, name| {
+            let count = match name {
+                b"prompt_tokens" => &mut meta.prompt_tokens,
+                b"completion_tokens" => &mut meta.completion_tokens,
+                b"cached_tokens" => &mut meta.cached_tokens,
+                b"reasoning_tokens" => &mut meta.reasoning_tokens,
+                b"finish_reason" => {
+                    return once(&mut meta.finish_reason, json.lenient(finish_reason)?);
+                }
+                _ => return json.skip(),
+            };
+            once(count, Count::read(json)?)
+        })?;
+        Some(meta)
+    }
+
     /// The counts, and whether one of them cannot be read.
     fn usage(&self) -> (Option<Usage>, bool) {
         let counts =
             [self.prompt_tokens, self.completion_tokens, self.cached_tokens, self.reasoning_tokens];
-        let [prompt, completion, cached, reasoning] = counts.map(Count::get);
+        let [prompt, completion, cached, reasoning] =
+            counts.map(|count| count.and_then(Count::get));
         let stated = (prompt.is_some() || completion.is_some()).then_some(Usage {
             prompt,
             completion,
             cached,
             reasoning,
         });
-        (stated, counts.contains(&Count::Malformed))
+        (stated, counts.contains(&Some(Count::Malformed)))
     }
+}
+
+/// The `type` of the reason that stands here.
+fn finish_reason(json: &mut Json<'_>) -> Option<String> {
+    let mut kind = None;
+    json.object(|json, name| match name {
+        b"type" => once(&mut kind, json.string()?),
+        _ => json.skip(),
+    })?;
+    kind.map(Cow::into_owned)
 }
 
 #[cfg(test)]
