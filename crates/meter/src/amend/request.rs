@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use plimsoll_wire::{PeekSlot, Splice};
+use plimsoll_wire::{PeekSlot, Splice, edit::Gather};
 
 /// The body that the service below gets. When it asks for the first frame the client's body is read
 /// whole, and edited.
@@ -29,6 +29,7 @@ pub struct RequestBody<B: Body> {
 struct Amendment {
     slot: PeekSlot,
     max_body: u64,
+    read: Gather,
 }
 
 /// The longest edit of [`RequestPeek::with_usage_asked`](plimsoll_wire::RequestPeek::with_usage_asked).
@@ -44,44 +45,54 @@ impl<B: Body> RequestBody<B> {
 
     /// A body to be amended if it has at most `max_body` bytes; what it says goes into `slot`.
     pub(super) fn amend(body: B, slot: PeekSlot, max_body: u64) -> Self {
-        Self { amend: Some(Amendment { slot, max_body }), ..Self::pass(body) }
+        Self {
+            amend: Some(Amendment { slot, max_body, read: Gather::default() }),
+            ..Self::pass(body)
+        }
     }
 }
 
 impl<B: Body<Data = Bytes> + Unpin> RequestBody<B> {
-    /// Reads the body to its end, to its limit or to an error. Ready with whether it is whole.
-    fn poll_read(&mut self, cx: &mut Context<'_>, max_body: u64) -> Poll<bool> {
+    /// Reads the body to its end, to its limit or to an error, and edits it where it is whole and is
+    /// to be edited.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(Amendment { slot, max_body, read }) = &mut self.amend else {
+            return Poll::Ready(());
+        };
+        let mut is_whole = false;
         while let Some(body) = &mut self.rest {
-            match ready!(Pin::new(body).poll_frame(cx)) {
-                None => return Poll::Ready(true),
+            match ready!(Pin::new(&mut *body).poll_frame(cx)) {
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         self.length += data.len() as u64;
-                        self.pieces.push_back(data);
+                        let ahead = body.size_hint().lower();
+                        read.push(data, usize::try_from(ahead).unwrap_or(usize::MAX));
                     }
-                    if self.length > max_body {
+                    if self.length > *max_body {
                         break;
                     }
                 }
-                Some(Err(error)) => {
-                    self.error = Some(error);
+                ended => {
+                    is_whole = ended.is_none();
+                    self.error = ended.and_then(Result::err);
                     self.rest = None;
                 }
             }
         }
-        Poll::Ready(false)
+        let read = mem::take(read).into_bytes();
+        let read = if is_whole { edited(slot, read) } else { read.into() };
+        self.length = read.len() as u64;
+        self.pieces = read.into();
+        self.amend = None;
+        Poll::Ready(())
     }
+}
 
-    /// The body was read whole: what stands in it is edited where it is to be.
-    fn edit(&mut self, slot: &PeekSlot) {
-        self.rest = None;
-        let whole = Splice::from(mem::take(&mut self.pieces)).into_bytes();
-        let peek = slot.read(&whole).ok().filter(|peek| peek.usage_is_to_be_asked());
-        let edited = peek.and_then(|peek| peek.with_usage_asked(&whole));
-        let edited = edited.unwrap_or_else(|| whole.into());
-        self.length = edited.len() as u64;
-        self.pieces = edited.into();
-    }
+/// A whole body, edited where it is to be; what it says goes into `slot`.
+fn edited(slot: &PeekSlot, whole: Bytes) -> Splice {
+    let peek = slot.read(&whole).ok().filter(|peek| peek.usage_is_to_be_asked());
+    let edited = peek.and_then(|peek| peek.with_usage_asked(&whole));
+    edited.unwrap_or_else(|| whole.into())
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B>
@@ -96,13 +107,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let this = &mut *self;
-        if let Some(Amendment { slot, max_body }) = &this.amend {
-            let (slot, max_body) = (slot.clone(), *max_body);
-            if ready!(this.poll_read(cx, max_body)) {
-                this.edit(&slot);
-            }
-            this.amend = None;
-        }
+        ready!(this.poll_read(cx));
         if let Some(piece) = this.pieces.pop_front() {
             this.length -= piece.len() as u64;
             return Poll::Ready(Some(Ok(Frame::data(piece))));

@@ -4,11 +4,14 @@
 //! 30 digits) and escapes, drop what a struct does not know, and copy the prompt. Instead the body
 //! becomes a list of pieces, most of them windows on the bytes that the client sent.
 
+mod gather;
 mod object;
 
 use std::{collections::VecDeque, io::IoSlice, ops::Range};
 
 use bytes::{Buf, Bytes};
+
+pub use self::gather::Gather;
 
 /// A body in pieces. Cloning copies no bytes, so both legs of a pair can send the same one.
 #[derive(Clone, Debug, Default)]
