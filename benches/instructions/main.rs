@@ -1,9 +1,14 @@
 //! Instructions of the hot paths, counted by valgrind's callgrind. They hardly depend on what else
 //! the machine does, so a change of one in a hundred shows.
 //!
+//! With `--check` it fails where a case takes more than a tenth more than in `baseline.txt`, and with
+//! `--save` it writes that file.
+//!
 //! Run plainly, this runs itself under valgrind, twice for each case: the work done so many times,
 //! and so many times more. The difference, divided, is the cost of doing it once: what only the first
 //! time costs cancels out. What the kernel does is not counted, nor, so, most of reading the clock.
+
+mod baseline;
 
 use std::{
     convert::Infallible,
@@ -28,6 +33,8 @@ use plimsoll_wire::{
 };
 use tower_layer::Layer;
 use tower_service::Service;
+
+use self::baseline::Baseline;
 
 /// One thing that is done again and again.
 struct Case {
@@ -114,14 +121,29 @@ fn main() -> ExitCode {
             CASES.iter().for_each(|case| println!("{}: benchmark", case.name));
             ExitCode::SUCCESS
         }
-        _ => match table() {
-            Ok(()) => ExitCode::SUCCESS,
+        ref arguments => match table().and_then(|costs| judge(&costs, arguments)) {
+            Ok(code) => code,
             Err(failure) => {
                 eprintln!("{failure}");
                 ExitCode::from(NO_FIGURES)
             }
         },
     }
+}
+
+/// Does with the figures what was asked for.
+fn judge(costs: &Baseline, arguments: &[&str]) -> Result<ExitCode, String> {
+    if arguments.contains(&"--save") {
+        costs.write()?;
+    }
+    if arguments.contains(&"--check") {
+        let grown = Baseline::read()?.grown(costs);
+        if !grown.is_empty() {
+            eprint!("{grown}");
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The run under valgrind.
@@ -134,24 +156,24 @@ fn run_case(name: &str, count: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs every case and prints what each costs.
-fn table() -> Result<(), String> {
+/// Runs every case, prints what each costs, and gives it.
+fn table() -> Result<Baseline, String> {
     let version = Command::new("valgrind").arg("--version").output();
     version.map_err(|error| {
         format!("valgrind does not run ({error}): install it, `apt-get install valgrind`")
     })?;
-    let mut costs = Vec::new();
+    let mut costs = Baseline::default();
     println!("| case | instructions | without the rest | of one |");
     println!("|---|---|---|---|");
     for Case { name, of, without, .. } in &CASES {
         let [few, many] = COUNTS.map(|count| instructions(name, count));
         let cost = (many? as f64 - few? as f64) / (COUNTS[1] - COUNTS[0]) as f64;
-        let rest = costs.iter().find(|(name, _)| Some(*name) == *without);
-        let own = rest.map(|(_, rest)| format!("{:.0}", cost - rest)).unwrap_or_default();
+        let rest = without.and_then(|name| costs.get(name));
+        let own = rest.map(|rest| format!("{:.0}", cost - rest)).unwrap_or_default();
         println!("| `{name}` | {cost:.0} | {own} | {of} |");
-        costs.push((*name, cost));
+        costs.note(name, cost);
     }
-    Ok(())
+    Ok(costs)
 }
 
 /// All the instructions that the work of a case takes, done so many times.
