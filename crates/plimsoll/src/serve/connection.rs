@@ -31,6 +31,10 @@ use tower::Service;
 /// How long a client may take to send a request's headers, the first ones of a connection included.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How much of an answer waits for its client beside what the kernel holds, in bytes; and how large
+/// the head of a request may be.
+const MAX_BUFFER: usize = 64 << 10;
+
 /// How long clients have to take in that their request was cut off.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -100,8 +104,9 @@ impl<S: Serve> Connections<S> {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         let mut http1 = builder.http1();
         http1.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-        // Frames are small: to copy one costs less than to hand the kernel its three parts.
-        http1.writev(false);
+        // Frames are small: to copy one costs less than to hand the kernel its three parts. What is
+        // copied for a client that is slow to read must not grow far.
+        http1.writev(false).max_buf_size(MAX_BUFFER);
         builder.http2().timer(TokioTimer::new());
         Self { service, builder, graceful: GracefulShutdown::new(), drain, cluster, open }
     }
