@@ -120,7 +120,10 @@ impl UsageField {
         if json.null() {
             return Some(Self::Absent);
         }
-        Some(json.lenient(Members::read)?.map_or(Self::Malformed, Members::field))
+        Some(
+            json.lenient(|json| json.members(Members::put))?
+                .map_or(Self::Malformed, Members::field),
+        )
     }
 
     pub(crate) fn given(self) -> Option<Stated> {
@@ -162,12 +165,6 @@ impl<'de> Deserialize<'de> for UsageField {
 // === impl Members ===
 
 impl<'a> Members<'a> {
-    fn read(json: &mut Json<'a>) -> Option<Self> {
-        let mut members = Self::default();
-        json.object(|json, name| members.put(json, name))?;
-        Some(members)
-    }
-
     fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
         let count = match name {
             b"prompt_tokens" => &mut self.prompt_tokens,
@@ -194,7 +191,8 @@ impl<'a> Members<'a> {
             b"output_tokens_details" => (&mut self.output_tokens_details, b"reasoning_tokens"),
             _ => return json.skip(),
         };
-        once(details, json.lenient(|json| member(json, count))?)
+        let read = |json: &mut Json<'a>| json.member(count, Count::read);
+        once(details, json.lenient(read)?.map(Option::unwrap_or_default))
     }
 
     fn field(self) -> UsageField {
@@ -232,16 +230,6 @@ impl<'a> Members<'a> {
             _ => UsageField::Malformed,
         }
     }
-}
-
-/// A count in the object that stands here: absent if that lacks it.
-fn member(json: &mut Json<'_>, wanted: &[u8]) -> Option<Count> {
-    let mut count = None;
-    json.object(|json, name| match name == wanted {
-        true => once(&mut count, Count::read(json)?),
-        false => json.skip(),
-    })?;
-    Some(count.unwrap_or_default())
 }
 
 // === impl Stated ===

@@ -83,6 +83,32 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Reads an object into a value that begins empty: `put` is called behind each name, and reads or
+    /// skips what stands there.
+    #[inline]
+    pub(crate) fn members<T: Default>(
+        &mut self,
+        mut put: impl FnMut(&mut T, &mut Self, &[u8]) -> Option<()>,
+    ) -> Option<T> {
+        let mut members = T::default();
+        self.object(|json, name| put(&mut members, json, name))?;
+        Some(members)
+    }
+
+    /// Reads an object of which one member matters: what `read` makes of that, or `Some(None)` where
+    /// there is none.
+    #[inline]
+    pub(crate) fn member<T>(
+        &mut self,
+        wanted: &[u8],
+        mut read: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<Option<T>> {
+        self.members(|member, json, name| match name == wanted {
+            true => once(member, read(json)?),
+            false => json.skip(),
+        })
+    }
+
     /// Reads a list: `item` is called for each value, and reads or skips it.
     #[inline]
     pub(crate) fn list(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {

@@ -40,9 +40,7 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Members<'a> {
     pub(super) fn read(body: &'a [u8]) -> Result<Self, serde_json::Error> {
-        let mut members = Members::default();
-        let read = Json::whole(body, |json| json.object(|json, name| members.note(json, name)));
-        read.map(|()| members).ok_or_else(|| refusal(body))
+        Json::whole(body, |json| json.members(Self::note)).ok_or_else(|| refusal(body))
     }
 
     pub(super) fn model(&self) -> Option<String> {

@@ -51,7 +51,7 @@ pub fn read_answer(endpoint: Endpoint, asked: Asked, body: &[u8]) -> Answer {
     if endpoint == Endpoint::Generate {
         return generate::read_answer(asked, body);
     }
-    let members = Json::whole(body, Members::read);
+    let members = Json::whole(body, |json| json.members(Members::put));
     members.map_or_else(|| Answer::unread(body), |members| members.answer(endpoint))
 }
 
@@ -69,12 +69,6 @@ impl Answer {
 // === impl Members ===
 
 impl<'a> Members<'a> {
-    fn read(json: &mut Json<'a>) -> Option<Self> {
-        let mut members = Self::default();
-        json.object(|json, name| members.put(json, name))?;
-        Some(members)
-    }
-
     fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
         match name {
             b"model" => once(&mut self.model, json.lenient(Json::string)?),
@@ -123,11 +117,7 @@ impl<'a> Members<'a> {
 fn finish_reasons(json: &mut Json<'_>) -> Option<Vec<String>> {
     let mut reasons = Vec::new();
     json.list(|json| {
-        let mut reason = None;
-        json.object(|json, name| match name {
-            b"finish_reason" => once(&mut reason, json.lenient(Json::string)?),
-            _ => json.skip(),
-        })?;
+        let reason = json.member(b"finish_reason", |json| json.lenient(Json::string))?;
         reasons.extend(reason.flatten().map(Cow::into_owned));
         Some(())
     })?;

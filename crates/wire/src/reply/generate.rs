@@ -143,16 +143,14 @@ impl GenerateTally {
 
 impl Native {
     fn read(json: &mut Json<'_>) -> Option<Self> {
-        let mut native = Self::default();
-        json.object(|json, name| match name {
+        json.members(|native: &mut Self, json, name| match name {
             b"index" => once(&mut native.index, index(json)?),
             b"text" if json.null() => once(&mut native.text, 0),
             b"text" => once(&mut native.text, json.raw()?.len()),
             b"meta_info" => once(&mut native.meta_info, json.lenient(MetaInfo::read)?),
             b"error" => once(&mut native.error, json.given()?),
             _ => json.skip(),
-        })?;
-        Some(native)
+        })
     }
 }
 
@@ -165,8 +163,7 @@ fn index(json: &mut Json<'_>) -> Option<Option<u64>> {
 
 impl MetaInfo {
     fn read(json: &mut Json<'_>) -> Option<Self> {
-        let mut meta = Self::default();
-        json.object(|json, name| {
+        json.members(|meta: &mut Self, json, name| {
             let count = match name {
                 b"prompt_tokens" => &mut meta.prompt_tokens,
                 b"completion_tokens" => &mut meta.completion_tokens,
@@ -178,8 +175,7 @@ impl MetaInfo {
                 _ => return json.skip(),
             };
             once(count, Count::read(json)?)
-        })?;
-        Some(meta)
+        })
     }
 
     /// The counts, and whether one of them cannot be read.
@@ -200,12 +196,7 @@ impl MetaInfo {
 
 /// The `type` of the reason that stands here.
 fn finish_reason(json: &mut Json<'_>) -> Option<String> {
-    let mut kind = None;
-    json.object(|json, name| match name {
-        b"type" => once(&mut kind, json.string()?),
-        _ => json.skip(),
-    })?;
-    kind.map(Cow::into_owned)
+    json.member(b"type", Json::string)?.map(Cow::into_owned)
 }
 
 #[cfg(test)]

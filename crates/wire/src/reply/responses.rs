@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{EventFacts, facts::has_text};
 use crate::{
     Usage,
-    json::{Json, once},
+    json::Json,
     lenient::{self, Lenient},
     usage::{Stated, UsageField},
 };
@@ -131,12 +131,7 @@ impl Event<'_> {
 
 /// Why a response is not complete, if that is what stands here.
 pub(super) fn incomplete_reason(json: &mut Json<'_>) -> Option<String> {
-    let mut reason = None;
-    json.object(|json, name| match name {
-        b"reason" => once(&mut reason, json.string()?),
-        _ => json.skip(),
-    })?;
-    reason.map(Cow::into_owned)
+    json.member(b"reason", Json::string)?.map(Cow::into_owned)
 }
 
 /// Why a response ended: why it is incomplete, else its status.
