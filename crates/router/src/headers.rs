@@ -46,8 +46,8 @@ static SESSION: [HeaderName; 4] = [
 ];
 
 /// What the client's session goes by, if the client says so.
-pub(crate) fn session(headers: &HeaderMap) -> Option<&[u8]> {
-    SESSION.iter().find_map(|name| headers.get(name)).map(HeaderValue::as_bytes)
+pub(crate) fn session(headers: &HeaderMap) -> Option<&HeaderValue> {
+    SESSION.iter().find_map(|name| headers.get(name))
 }
 
 /// Whether the body behind these headers is a stream of events.

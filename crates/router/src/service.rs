@@ -75,7 +75,7 @@ impl Router {
         response
     }
 
-    async fn route<B>(&self, mut request: Request<B>) -> Result<Response<RouterBody>, RouteError>
+    async fn route<B>(&self, request: Request<B>) -> Result<Response<RouterBody>, RouteError>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
@@ -88,7 +88,6 @@ impl Router {
         if route.is_change() && config.authorization.is_none() {
             admin::require_local(&request)?;
         }
-        headers::for_worker(request.headers_mut(), self.cluster.worker_authorization());
         match route {
             Route::Inference(endpoint) => self.infer(request, endpoint).await,
             Route::Models => Ok(about::models(&self.cluster)),
@@ -136,7 +135,9 @@ impl Router {
     ) -> Result<Response<LegBody>, RouteError> {
         let patience = self.cluster.config().health.timeout;
         let place = Place::take_beside(worker);
-        let head = self.head(place, None, parts, Splice::default(), Reuse::Allowed);
+        let mut parts = parts.clone();
+        headers::for_worker(&mut parts.headers, self.cluster.worker_authorization());
+        let head = self.head(place, None, &parts, Splice::default(), Reuse::Allowed);
         let silent = |_| Err(RouteError::leg(worker, LegError::Idle(patience)));
         timeout(patience, head).await.unwrap_or_else(silent)
     }

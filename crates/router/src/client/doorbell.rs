@@ -44,7 +44,7 @@ impl Doorbell {
         cx: &mut Context<'_>,
         mut step: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
-        let Inside { state, .. } = &*self.inside;
+        let state = &self.inside.state;
         if !self.inside.task().will_wake(cx.waker()) {
             self.inside.task().clone_from(cx.waker());
         } else if state.load(Ordering::Acquire) == ARMED {

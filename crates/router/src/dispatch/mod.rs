@@ -8,7 +8,7 @@ mod attempted;
 mod pair;
 mod retry;
 
-use http::{Response, Version, request};
+use http::{HeaderValue, Response, Version, request};
 use plimsoll_wire::{Endpoint, PeekSlot, Splice, Upstream};
 use tokio::time::sleep;
 
@@ -28,6 +28,9 @@ use crate::{
 struct Dispatch {
     router: Router,
     endpoint: Endpoint,
+    /// What the client's session goes by.
+    session: Option<HeaderValue>,
+    /// Its headers are those that workers are to get.
     parts: request::Parts,
     body: Splice,
     slot: PeekSlot,
@@ -43,8 +46,10 @@ enum Step {
 
 /// Sends a request to workers and gives the answer.
 pub(crate) async fn infer(router: Router, inference: Inference) -> Response<RouterBody> {
-    let Inference { endpoint, parts, body, slot } = inference;
-    let dispatch = Dispatch { router, endpoint, parts, body, slot };
+    let Inference { endpoint, mut parts, body, slot } = inference;
+    let session = headers::session(&parts.headers).cloned();
+    headers::for_worker(&mut parts.headers, router.cluster().worker_authorization());
+    let dispatch = Dispatch { router, endpoint, session, parts, body, slot };
     let mut way = Upstream::default();
     let mut response = dispatch.run(&mut way).await.unwrap_or_else(|error| {
         way.refused = error.is_refusal();
@@ -61,7 +66,7 @@ pub(crate) async fn infer(router: Router, inference: Inference) -> Response<Rout
 impl Dispatch {
     async fn run(&self, way: &mut Upstream) -> Result<Response<RouterBody>, RouteError> {
         let cluster = self.router.cluster();
-        let session = headers::session(&self.parts.headers);
+        let session = self.session.as_ref().map(HeaderValue::as_bytes);
         let wanted = Wanted::new(self.slot.get(), &self.body, session);
         let mut tries = Tries::new(cluster.config().retry);
         let choose = || cluster.choose(&wanted, &[]);
