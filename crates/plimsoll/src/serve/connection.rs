@@ -104,8 +104,8 @@ impl<S: Serve> Connections<S> {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         let mut http1 = builder.http1();
         http1.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-        // Frames are small: to copy one costs less than to hand the kernel its three parts. What is
-        // copied for a client that is slow to read must not grow far.
+        // A frame that is copied gives its room in the leg's read buffer back before the next read.
+        // What is copied for a client that is slow to read must not grow far.
         http1.writev(false).max_buf_size(MAX_BUFFER);
         builder.http2().timer(TokioTimer::new());
         Self { service, builder, graceful: GracefulShutdown::new(), drain, cluster, open }
