@@ -146,7 +146,7 @@ async fn steering_is_refused_for_plain_workers_too() {
         let call = router.post(CHAT, chat("")).header("x-data-parallel-rank", "0");
         assert_refused(&call.send().await, "x-data-parallel-rank");
         let call = router.post(CHAT, chat("")).header("x-data-parallel-rank", "0");
-        let hidden = call.header("connection", "keep-alive, x-data-parallel-rank");
+        let hidden = call.header("connection", "close, x-data-parallel-rank");
         assert_refused(&hidden.send().await, "x-data-parallel-rank");
         assert_eq!(posts(&engine).len(), 0);
 
