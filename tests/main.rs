@@ -13,6 +13,7 @@ mod http2;
 mod kv;
 mod load;
 mod models;
+mod names;
 mod page;
 mod pair;
 mod policies;

@@ -12,7 +12,7 @@ use plimsoll_wire::Role;
 use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
-    flags::{self, Launch, Settings, Topology},
+    flags::{self, Launch, Settings},
     kv::{Client, PATIENCE, Probe, exit_code},
     serve,
 };
@@ -43,7 +43,7 @@ pub(crate) fn run(launches: &[Launch]) -> Result<ExitCode, Box<dyn Error>> {
 
 /// A table of the workers, and whether each is up and has a reading.
 async fn check(settings: &Settings) -> (String, bool) {
-    let workers = workers(&settings.topology);
+    let (workers, all_found) = workers(settings).await;
     let key = settings.readings_authorization();
     let probe = Probe::new(ScrapeConfig {
         // They are looked at once: this is how soon, and nothing grows old until then.
@@ -71,16 +71,23 @@ async fn check(settings: &Settings) -> (String, bool) {
     let report = probe.settled().await.report(Instant::now());
     let all_up = health.iter().all(|health| health == "up");
     let all_read = report.workers.iter().all(WorkerReport::has_reading);
-    (table(&report, &health), all_up && all_read)
+    (table(&report, &health), all_found && all_up && all_read)
 }
 
-fn workers(topology: &Topology) -> Vec<(String, Role)> {
-    let (prefill, others, role) = match topology {
-        Topology::Pd { prefill, decode } => (prefill.as_slice(), decode, Role::Decode),
-        Topology::Plain(urls) => (&[] as &[_], urls, Role::Plain),
-    };
-    let prefill = prefill.iter().map(|(url, _)| (url.clone(), Role::Prefill));
-    prefill.chain(others.iter().map(|url| (url.clone(), role))).collect()
+/// The workers, those included that a name has now, and whether each name has some.
+async fn workers(settings: &Settings) -> (Vec<(String, Role)>, bool) {
+    let (mut workers, mut all_found) = (serve::workers(&settings.topology), true);
+    for name in &settings.worker_names {
+        match serve::look_up(name).await {
+            Ok(found) => workers.extend(found),
+            Err(error) => {
+                eprintln!("plimsoll: cannot look up {}:{}: {error}", name.host, name.port);
+                all_found = false;
+            }
+        }
+    }
+    let workers = workers.into_iter().map(|worker| (worker.url.to_string(), worker.role));
+    (workers.collect(), all_found)
 }
 
 /// The workers in aligned columns, each with what is to be done below it.
@@ -135,6 +142,7 @@ mod tests {
     use plimsoll_sim::{SimConfig, SimEngine};
 
     use super::*;
+    use crate::flags::Topology;
 
     async fn engine(config: SimConfig) -> SimEngine {
         SimEngine::start(config.addr("127.0.0.1:0".parse().unwrap())).await.unwrap()

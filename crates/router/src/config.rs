@@ -9,9 +9,10 @@ use crate::{AdmissionConfig, AffinityConfig, BreakerConfig, PolicyKind};
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RouterConfig {
-    /// The workers at the start: prefill and decode ones, or plain ones. They also say which of
-    /// both the router serves, for good.
+    /// The workers at the start: prefill and decode ones, or plain ones; others may come later.
     pub workers: Vec<Backend>,
+    /// Whether requests go to prefill/decode pairs, for good (if the workers at the start are such).
+    pub paired: bool,
     /// Largest request body in bytes (512 MiB).
     pub max_body: u64,
     /// Longest wait for a connection to a worker (5 s).
@@ -118,6 +119,7 @@ impl RouterConfig {
     /// The defaults, for these workers.
     pub fn new(workers: Vec<Backend>) -> Self {
         Self {
+            paired: workers.iter().any(|worker| worker.role != Role::Plain),
             workers,
             max_body: 512 << 20,
             connect_timeout: Duration::from_secs(5),

@@ -90,6 +90,9 @@ pub(crate) enum Problem {
     /// One of the two roles has no worker.
     #[error("needs at least one {0}")]
     MissingRole(&'static str),
+    /// A bootstrap port where only prefill has one.
+    #[error("takes NAME:PORT only; bootstrap ports are those of prefill engines")]
+    NoBootstrapPort,
     /// A worker's URL or bootstrap port.
     #[error(transparent)]
     Worker(#[from] WorkerError),

@@ -28,6 +28,6 @@ pub(crate) use self::{
     parse::parse,
     resolve::resolve,
     secret::Secret,
-    settings::{Listen, Readings, Settings, Topology, UsageLogPlace},
+    settings::{Listen, Readings, Settings, Topology, UsageLogPlace, WorkerName},
     table::{Flags, LogLevel, StreamUsage},
 };

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue};
 use plimsoll_router::{
     AdmissionConfig, BreakerConfig, HealthConfig, InFlightConfig, PolicyConfig, RetryConfig,
 };
-use plimsoll_wire::Engine;
+use plimsoll_wire::{Engine, Role};
 
 use super::{
     Secret,
@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) metrics_listen: Listen,
     /// Who answers the requests.
     pub(crate) topology: Topology,
+    /// Those of them that are found by name; only beside pairs, and none twice.
+    pub(crate) worker_names: Vec<WorkerName>,
     /// Largest request body in bytes, at least 1.
     pub(crate) max_payload_size: usize,
     /// Longest wait for the first byte and between bytes of an answer, at least 1 s.
@@ -121,10 +123,23 @@ pub(crate) struct Listen {
     pub(crate) port: u16,
 }
 
+/// Workers that are found by name: each address that it has is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkerName {
+    /// A host name.
+    pub(crate) host: String,
+    /// The port of each of them, at least 1.
+    pub(crate) port: u16,
+    /// Prefill or decode.
+    pub(crate) role: Role,
+    /// That of prefill engines, if they have one.
+    pub(crate) bootstrap_port: Option<u16>,
+}
+
 /// The workers, each by its base URL (`http://HOST[:PORT]`, no slash at the end), none twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Topology {
-    /// Prefill and decode engines; at least one of each.
+    /// Prefill and decode engines; at least one of each, or names of them.
     Pd {
         /// Prefill engines, each with its bootstrap port if it has one.
         prefill: Vec<(String, Option<u16>)>,
@@ -146,6 +161,7 @@ impl Settings {
             listen: everywhere(30001),
             metrics_listen: everywhere(29001),
             topology,
+            worker_names: Vec::new(),
             max_payload_size: 512 << 20,
             request_timeout: Duration::from_secs(1800),
             shutdown_grace_period: Duration::from_secs(180),

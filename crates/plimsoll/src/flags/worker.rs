@@ -1,6 +1,9 @@
-//! Workers: their URLs and bootstrap ports.
+//! Workers: their URLs or names, and bootstrap ports.
 
 use plimsoll_router::{Address, AddressError};
+use plimsoll_wire::Role;
+
+use super::WorkerName;
 
 /// Why a word does not name a worker.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +17,9 @@ pub(crate) enum WorkerError {
          http://HOST[:PORT] [1..65535|none]"
     )]
     NotAPort(String),
+    /// Neither a name with its port nor the bootstrap port of the name before.
+    #[error("{0:?} is no name of workers; expected NAME:PORT, without http://")]
+    NotAName(String),
 }
 
 /// Reads a worker's base URL: as written, but without a slash at the end.
@@ -29,20 +35,46 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
     }
 }
 
-/// Reads prefill workers: each a URL, followed by its bootstrap port, by `none`, or by neither. The
-/// words of all values make one sequence, so that lists in files and variables read the same way.
+/// Reads prefill workers: each a URL and maybe its bootstrap port.
 pub(super) fn prefills(values: &[String]) -> Result<Vec<(String, Option<u16>)>, WorkerError> {
+    with_ports(values, |word| match base_url(word) {
+        Err(WorkerError::Address(AddressError::NotAUrl(word))) if !word.contains("://") => {
+            Err(WorkerError::NotAPort(word))
+        }
+        read => read,
+    })
+}
+
+/// Reads names of workers, each with its port and maybe a bootstrap port.
+pub(super) fn names(values: &[String], role: Role) -> Result<Vec<WorkerName>, WorkerError> {
+    let names = with_ports(values, |word| name(word, role))?;
+    let names = names.into_iter();
+    Ok(names.map(|(name, bootstrap_port)| WorkerName { bootstrap_port, ..name }).collect())
+}
+
+fn name(word: &str, role: Role) -> Result<WorkerName, WorkerError> {
+    let parts = word.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    match parts {
+        // The URL tells what a host is.
+        Some((host, port)) if port > 0 && base_url(&format!("http://{host}:{port}")).is_ok() => {
+            Ok(WorkerName { host: host.to_owned(), port, role, bootstrap_port: None })
+        }
+        _ => Err(WorkerError::NotAName(word.to_owned())),
+    }
+}
+
+/// Reads workers, each followed by its bootstrap port, by `none`, or by neither. The words of all
+/// values make one sequence, so that lists in files and variables read the same way.
+fn with_ports<T>(
+    values: &[String],
+    read: impl Fn(&str) -> Result<T, WorkerError>,
+) -> Result<Vec<(T, Option<u16>)>, WorkerError> {
     let mut workers = Vec::new();
     let mut words = values.iter().flat_map(|value| value.split_whitespace()).peekable();
     while let Some(word) = words.next() {
-        let url = match base_url(word) {
-            Err(WorkerError::Address(AddressError::NotAUrl(word))) if !word.contains("://") => {
-                return Err(WorkerError::NotAPort(word));
-            }
-            read => read?,
-        };
+        let worker = read(word)?;
         let port = words.next_if(|next| is_bootstrap_port(next));
-        workers.push((url, port.and_then(|port| port.parse().ok())));
+        workers.push((worker, port.and_then(|port| port.parse().ok())));
     }
     Ok(workers)
 }

@@ -55,6 +55,7 @@ pub(super) fn exporter(
 /// What the cluster runs on.
 pub(super) fn router_config(settings: &Settings, metrics_port: u16) -> RouterConfig {
     let mut config = RouterConfig::new(workers(&settings.topology));
+    config.paired = matches!(settings.topology, Topology::Pd { .. });
     config.max_body = settings.max_payload_size as u64;
     config.idle_timeout = settings.request_timeout;
     config.drain_grace_period = settings.shutdown_grace_period;
@@ -75,7 +76,7 @@ pub(super) fn router_config(settings: &Settings, metrics_port: u16) -> RouterCon
 }
 
 /// The workers, each in its role.
-pub(super) fn workers(topology: &Topology) -> Vec<Backend> {
+pub(crate) fn workers(topology: &Topology) -> Vec<Backend> {
     let worker = |url: &String, role, bootstrap_port| Backend {
         url: url.as_str().into(),
         role,

@@ -9,6 +9,7 @@ mod assembly;
 mod connection;
 mod loads;
 mod metering;
+mod names;
 mod page;
 mod readings;
 mod reload;
@@ -28,8 +29,8 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-pub(crate) use self::reload::Reload;
 pub(crate) use self::signals::Signals;
+pub(crate) use self::{assembly::workers, names::look_up, reload::Reload};
 use self::{
     assembly::{exporter, router_config},
     loads::Loads,
@@ -111,6 +112,7 @@ impl Server {
         let threads = Threads::start(&cluster, &metering)?;
         let mut background = cluster.probe();
         background.spawn(readings.clone().follow());
+        background.spawn(names::follow(cluster.clone(), settings.worker_names));
         Ok(Self {
             exporter,
             readings,

@@ -68,13 +68,13 @@ const ROLES: [Role; 3] = [Role::Prefill, Role::Decode, Role::Plain];
 
 impl Cluster {
     /// The cluster of the configured workers, none of them up yet. A worker that cannot be added is
-    /// left out, with a line in the log. Without any it serves plain workers.
+    /// left out, with a line in the log.
     pub fn new(mut config: RouterConfig) -> Arc<Self> {
         let workers = std::mem::take(&mut config.workers);
         let (kinds, vacancies) = (config.policies, Arc::<Vacancies>::default());
         let cluster = Self {
             live: LiveSet::new(),
-            paired: workers.iter().any(|backend| backend.role != Role::Plain),
+            paired: config.paired,
             policies: ROLES
                 .map(|role| policies::build(kinds.of(role), role.as_str(), &kinds.affinity)),
             gate: Arc::new(Gate::new(config.admission, vacancies.clone())),

@@ -16,7 +16,7 @@ use self::{
     metering::{drain, tenant_header, usage_log},
     routing::{admission, breaker, engine, max_in_flight, origins, policies, retry},
     scraping::readings,
-    topology::topology,
+    topology::{topology, worker_names},
     warnings::warnings,
 };
 use super::{Launch, Settings, UsageError};
@@ -34,6 +34,7 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         metrics_listen,
         readings: readings(&flags.scraping, &topology, given)?,
         topology,
+        worker_names: worker_names(&flags.workers, given)?,
         max_payload_size: flags.requests.max_payload_size,
         request_timeout: Duration::from_secs(flags.requests.request_timeout_secs),
         shutdown_grace_period: Duration::from_secs(flags.requests.shutdown_grace_period_secs),

@@ -1,14 +1,15 @@
 //! Which workers there are, and in which mode.
 
 use plimsoll_router::Address;
+use plimsoll_wire::Role;
 
 use super::checks::fault;
 use crate::flags::{
-    Topology, UsageError,
+    Topology, UsageError, WorkerName,
     error::Problem,
     place::Given,
     table::Workers,
-    worker::{WorkerError, base_url, prefills},
+    worker::{WorkerError, base_url, names, prefills},
 };
 
 /// The workers in the mode asked for.
@@ -18,20 +19,43 @@ pub(super) fn topology(flags: &Workers, given: &Given) -> Result<Topology, Usage
         return match flags {
             _ if !flags.prefill.is_empty() => fault("prefill", Problem::NeedsPd),
             _ if !flags.decode.is_empty() => fault("decode", Problem::NeedsPd),
+            _ if !flags.prefill_dns.is_empty() => fault("prefill-dns", Problem::NeedsPd),
+            _ if !flags.decode_dns.is_empty() => fault("decode-dns", Problem::NeedsPd),
             _ if flags.worker_urls.is_empty() => fault("worker-urls", Problem::NoWorkers),
             _ => plain(&flags.worker_urls, given),
         };
     }
     match flags {
         _ if !flags.worker_urls.is_empty() => fault("worker-urls", Problem::PlainInPd),
-        _ if flags.prefill.is_empty() => {
+        _ if flags.prefill.is_empty() && flags.prefill_dns.is_empty() => {
             fault("pd-disaggregation", Problem::MissingRole("--prefill URL [BOOTSTRAP_PORT]"))
         }
-        _ if flags.decode.is_empty() => {
+        _ if flags.decode.is_empty() && flags.decode_dns.is_empty() => {
             fault("pd-disaggregation", Problem::MissingRole("--decode URL"))
         }
         _ => pairs(flags, given),
     }
+}
+
+/// The workers that are found by name.
+pub(super) fn worker_names(flags: &Workers, given: &Given) -> Result<Vec<WorkerName>, UsageError> {
+    let prefill = names(&flags.prefill_dns, Role::Prefill);
+    let mut all = prefill.map_err(|error| fault("prefill-dns", given, error))?;
+    let decode = names(&flags.decode_dns, Role::Decode);
+    let decode = decode.map_err(|error| fault("decode-dns", given, error))?;
+    match decode.iter().find(|name| name.bootstrap_port.is_some()) {
+        Some(_) => return Err(fault("decode-dns", given, Problem::NoBootstrapPort)),
+        None => all.extend(decode),
+    }
+    let mut seen = Vec::new();
+    for WorkerName { host, port, role, .. } in &all {
+        if seen.contains(&(host, port)) {
+            let flag = if *role == Role::Prefill { "prefill-dns" } else { "decode-dns" };
+            return Err(fault(flag, given, Problem::Twice(format!("{host}:{port}"))));
+        }
+        seen.push((host, port));
+    }
+    Ok(all)
 }
 
 fn plain(urls: &[String], given: &Given) -> Result<Topology, UsageError> {

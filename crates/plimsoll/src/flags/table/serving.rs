@@ -25,6 +25,14 @@ pub(crate) struct Workers {
     #[arg(long, value_name = "URL")]
     pub(crate) decode: Vec<String>,
 
+    /// Prefill engines by name: each address it has, looked up every few seconds (repeatable)
+    #[arg(long, num_args = 1..=2, value_names = ["NAME:PORT", "BOOTSTRAP_PORT|none"])]
+    pub(crate) prefill_dns: Vec<String>,
+
+    /// Decode engines by name (repeatable)
+    #[arg(long, value_name = "NAME:PORT")]
+    pub(crate) decode_dns: Vec<String>,
+
     /// Engines that answer whole requests, without --pd-disaggregation
     #[arg(long, num_args = 0.., value_name = "URL")]
     pub(crate) worker_urls: Vec<String>,

@@ -36,7 +36,8 @@ const CONTRACT: &str = "
     model-label-max no-smg-metrics genai-metrics kv-admission-threshold allow-client-routing";
 
 /// Those that the contract leaves open.
-const MORE: &str = "worker-max-in-flight prefill-max-in-flight decode-max-in-flight";
+const MORE: &str =
+    "worker-max-in-flight prefill-max-in-flight decode-max-in-flight prefill-dns decode-dns";
 
 #[test]
 fn every_flag_is_known_and_no_other() {

@@ -1,6 +1,11 @@
 //! Workers and listeners that go together, or do not.
 
-use super::{super::Topology, *};
+use plimsoll_wire::Role;
+
+use super::{
+    super::{Topology, WorkerName},
+    *,
+};
 
 #[test]
 fn workers_must_fit_the_mode() {
@@ -88,4 +93,34 @@ fn listeners_must_not_clash() {
     settings(&format!("{WORKER} --host 127.0.0.1 --prometheus-host 127.0.0.2 --port 29001"));
     settings(&format!("{WORKER} --port 0 --prometheus-port 0"));
     assert!(error(&format!("{WORKER} --host http://x")).contains("is no address"));
+}
+
+#[test]
+fn workers_may_be_found_by_name() {
+    let line = "--pd-disaggregation --prefill-dns prefill.ns:30000 8998 --decode-dns decode:30000";
+    let settings = settings(line);
+    assert_eq!(settings.topology, Topology::Pd { prefill: Vec::new(), decode: Vec::new() });
+    let name = |host: &str, role, bootstrap_port| WorkerName {
+        host: host.to_owned(),
+        port: 30000,
+        role,
+        bootstrap_port,
+    };
+    let prefill = name("prefill.ns", Role::Prefill, Some(8998));
+    assert_eq!(settings.worker_names, [prefill, name("decode", Role::Decode, None)]);
+    let pd = "--pd-disaggregation --prefill http://p:1 --decode http://d:1";
+    for (line, wanted) in [
+        ("--prefill-dns p:1".to_owned(), "--prefill-dns: needs --pd-disaggregation"),
+        (
+            format!("{pd} --decode-dns d"),
+            "--decode-dns: \"d\" is no name of workers; expected NAME:PORT",
+        ),
+        (format!("{pd} --decode-dns http://d:1"), "--decode-dns: \"http://d:1\" is no name"),
+        (format!("{pd} --decode-dns d:0"), "--decode-dns: \"d:0\" is no name"),
+        (format!("{pd} --prefill-dns p:1 x"), "--prefill-dns: \"x\" is no name"),
+        (format!("{pd} --prefill-dns p:1 --decode-dns p:1"), "--decode-dns: p:1 is named twice"),
+    ] {
+        let error = error(&line);
+        assert!(error.starts_with(wanted), "{line}: {error}");
+    }
 }
