@@ -189,7 +189,11 @@ async fn gzip_the_slash_and_other_paths() {
         assert_eq!((plain.header("content-encoding"), plain.text()), (None, text));
         let health = router.ask_metrics("/healthz").send().await;
         assert_eq!((health.status, &*health.text()), (200, "ok\n"));
-        assert_eq!(router.ask_metrics("/").send().await.status, 200);
+        let dashboard = router.ask_metrics("/").send().await;
+        assert_eq!(dashboard.header("content-type"), Some("text/html; charset=utf-8"));
+        let policy = dashboard.header("content-security-policy").expect("a policy");
+        assert!(policy.contains("default-src 'none'") && policy.contains("connect-src 'self'"));
+        assert!(dashboard.text().ends_with("</html>\n"));
         assert_eq!(router.ask_metrics("/nowhere").send().await.status, 404);
     })
     .await;

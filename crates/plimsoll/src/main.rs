@@ -1,6 +1,7 @@
 //! The binary: the router, the demo, the simulated engines, and looks at real ones.
 
 mod check;
+mod dashboard;
 mod demo;
 mod flags;
 mod kv;

@@ -12,6 +12,7 @@ use plimsoll::Exporter;
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 
 use super::{accept::RETRY, readings::Readings};
+use crate::dashboard;
 
 /// What is served.
 #[derive(Clone, Debug)]
@@ -22,13 +23,6 @@ pub(super) struct Pages {
 
 /// The text format that Prometheus reads.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-const INDEX: &str = "plimsoll
-
-/metrics  the metrics page, for Prometheus
-/kv       how full the KV caches are, as JSON; `plimsoll kv` shows it as a table
-/healthz  200 while the process runs
-";
 
 /// Serves the page until the task is dropped.
 pub(super) async fn serve(listener: TcpListener, pages: Pages) {
@@ -70,7 +64,13 @@ fn answer<B>(request: &Request<B>, pages: &Pages) -> Response<Full<Bytes>> {
             zipped(request.headers(), "application/json", report)
         }
         "/healthz" => text(StatusCode::OK, "ok\n".into()),
-        "/" => text(StatusCode::OK, INDEX.into()),
+        "/" => {
+            let page = Bytes::from_static(dashboard::PAGE.as_bytes());
+            let mut response = zipped(request.headers(), "text/html; charset=utf-8", page);
+            let policy = HeaderValue::from_static(dashboard::POLICY);
+            response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+            response
+        }
         _ => text(StatusCode::NOT_FOUND, "not here: the metrics are at /metrics\n".into()),
     }
 }

@@ -1,0 +1,69 @@
+// Asks the router every two seconds, and shows what it says.
+
+const EVERY = 2000;
+/** After so long without an answer the router counts as gone. */
+const PATIENCE = 5000;
+
+const past = new Past();
+let charts = [];
+const place = (id) => document.getElementById(id);
+let lastAnswer = null;
+
+async function ask(path) {
+  const response = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+  if (!response.ok) throw new Error(`${path} answers ${response.status}`);
+  return response;
+}
+
+async function look() {
+  const time = Date.now() / 1000;
+  try {
+    const [kv, metrics] = await Promise.all([ask("kv"), ask("metrics")]);
+    const [report, page] = [await kv.json(), readPage(await metrics.text())];
+    return { time, report, page };
+  } catch (error) {
+    return { time, error };
+  }
+}
+
+async function watch() {
+  const { time, report, page, error } = await look();
+  if (error) {
+    past.break(time);
+    const old = lastAnswer ? ` What is shown is of ${clock(lastAnswer)}.` : "";
+    say("gone", `The router does not answer (${error.message}).${old} Asking again every two seconds.`);
+  } else {
+    past.add(sample(report, page, time));
+    lastAnswer = time;
+    show(report, page);
+  }
+  charts.forEach((chart) => chart.show(past.points));
+  setTimeout(watch, EVERY);
+}
+
+function show(report, page) {
+  if (!charts.length) {
+    charts = chartsOf(rolesOf(report));
+    place("charts").append(...charts.map(({ figure }) => figure));
+  }
+  place("version").textContent = report.plimsoll;
+  replace("fullness", ...fullnessOf(report));
+  replace("workers", tableOf(report, readWorkers(page)));
+  const troubled = report.workers.filter(({ state }) => state !== "ok").length;
+  const all = `${report.workers.length} workers, `;
+  say("live", all + (troubled ? `${troubled} without a full reading` : "all read"));
+}
+
+/** New content, unless someone is selecting some of the old. */
+function replace(id, ...content) {
+  const selection = getSelection();
+  const isSelected = !selection.isCollapsed && place(id).contains(selection.anchorNode);
+  if (!isSelected) place(id).replaceChildren(...content);
+}
+
+function say(state, text) {
+  document.body.dataset.state = state;
+  if (place("status").textContent !== text) place("status").textContent = text;
+}
+
+watch();
