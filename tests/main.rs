@@ -18,6 +18,7 @@ mod page;
 mod pair;
 mod policies;
 mod process;
+mod reference;
 mod replay;
 mod routes;
 mod slow_client;

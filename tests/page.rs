@@ -50,9 +50,15 @@ const REACH: [(&str, f64, f64); 7] = [
 
 /// A router that has seen a bit of everything, and its page.
 async fn used() -> (Plimsoll, Page) {
+    used_with("").await
+}
+
+/// The same, started with `flags`.
+pub(crate) async fn used_with(flags: &str) -> (Plimsoll, Page) {
     // Readings come at moments of their own; without them the page stays as it is.
+    let flags = format!("--scrape-interval-ms 3600000 {flags}");
     let config = SimConfig::default().cache_report(true);
-    let (router, _prefill, _decode) = sim_pair(config, "--scrape-interval-ms 3600000").await;
+    let (router, _prefill, _decode) = sim_pair(config, &flags).await;
     for (path, body) in [
         (CHAT, chat(",\"max_tokens\":5,\"stream\":true")),
         (CHAT, chat(",\"max_tokens\":5")),

@@ -20,6 +20,19 @@ fn families_are_sorted_each_once() {
 }
 
 #[test]
+fn families_have_the_labels_that_they_say() {
+    let page = page(&report());
+    for sample in exposition::lines(&page) {
+        let sample = sample.unwrap();
+        let family = FAMILIES.iter().find(|family| family.name == sample.name).unwrap();
+        let labels: Vec<_> = sample.labels.iter().map(|label| label.name).collect();
+        let mut wanted = family.labels().to_vec();
+        wanted.sort_by_key(|name| labels.iter().position(|label| label == name));
+        assert_eq!(labels, wanted, "{}", family.name);
+    }
+}
+
+#[test]
 fn our_own_reader_reads_it_and_the_odd_name_comes_back() {
     let page = page(&report());
     let mut models = 0;

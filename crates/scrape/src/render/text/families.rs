@@ -37,8 +37,8 @@ pub(super) enum Lines {
     Model(fn(&WorkerReport) -> Option<f64>),
     /// One for each worker, without its model.
     Worker(fn(&WorkerReport) -> Option<f64>),
-    /// Any number for each worker, with labels of their own.
-    Own(fn(&mut WorkerLines<'_>, &WorkerReport) -> fmt::Result),
+    /// Any number for each worker, with these labels.
+    Own(&'static [&'static str], fn(&mut WorkerLines<'_>, &WorkerReport) -> fmt::Result),
 }
 
 use self::{
@@ -62,15 +62,15 @@ pub const FAMILIES: [Family; 37] = [
     family("plimsoll_kv_usage_ratio", Gauge, "Share of the KV cache that requests hold, ranks weighted by capacity.", Role(|load| load.usage_ratio)),
     family("plimsoll_kv_usage_ratio_max", Gauge, "Share used of the fullest pool of all ranks.", Role(|load| load.usage_ratio_max)),
     family("plimsoll_kv_used_tokens", Gauge, "Tokens of KV cache that requests hold.", Role(|load| count(load.used_tokens))),
-    family("plimsoll_pool_kv_usage_ratio", Gauge, "Share used of one pool of one data rank.", Own(pools)),
+    family("plimsoll_pool_kv_usage_ratio", Gauge, "Share used of one pool of one data rank.", Own(&["worker", "role", "model", "dp_rank", "pool"], pools)),
     family("plimsoll_queued_requests", Gauge, "Requests in the engines' queues.", Role(|load| count(load.queued_requests))),
     family("plimsoll_running_requests", Gauge, "Requests in the engines' batches.", Role(|load| count(load.running_requests))),
     family("plimsoll_worker_cache_hit_ratio", Gauge, "Share of the prompt tokens found in the prefix cache, over the last minute.", Model(|worker| worker.cache_hit_ratio)),
-    family("plimsoll_worker_discarded_samples_total", Counter, "Samples of the worker's page that are no value.", Own(discarded)),
+    family("plimsoll_worker_discarded_samples_total", Counter, "Samples of the worker's page that are no value.", Own(&["worker", "role", "reason"], discarded)),
     family("plimsoll_worker_generation_tokens_per_second", Gauge, "Tokens that the worker writes in a second.", Model(|worker| worker.generation_tokens_per_second)),
     family("plimsoll_worker_host_kv_capacity_tokens", Gauge, "Tokens that the worker's host tier holds.", Model(|worker| count(worker.host_capacity_tokens))),
     family("plimsoll_worker_host_kv_used_tokens", Gauge, "Tokens in use in the worker's host tier.", Model(|worker| count(worker.host_used_tokens))),
-    family("plimsoll_worker_info", Gauge, "What the worker says of itself.", Own(info)),
+    family("plimsoll_worker_info", Gauge, "What the worker says of itself.", Own(&["worker", "role", "engine", "version", "model", "engine_model", "tp", "dp"], info)),
     family("plimsoll_worker_kv_available_tokens", Gauge, "Tokens of the worker's KV cache that are neither used nor cached.", Model(|worker| count(worker.load.available_tokens))),
     family("plimsoll_worker_kv_capacity_tokens", Gauge, "Tokens that the worker's KV cache holds.", Model(|worker| count(worker.load.capacity_tokens))),
     family("plimsoll_worker_kv_evictable_tokens", Gauge, "Tokens of the worker's KV cache that are cached and held by no request.", Model(|worker| count(worker.load.evictable_tokens))),
@@ -83,13 +83,13 @@ pub const FAMILIES: [Family; 37] = [
     family("plimsoll_worker_kv_usage_ratio_max", Gauge, "Share used of the worker's fullest pool.", Model(|worker| worker.load.usage_ratio_max)),
     family("plimsoll_worker_kv_used_tokens", Gauge, "Tokens of the worker's KV cache that requests hold.", Model(|worker| count(worker.load.used_tokens))),
     family("plimsoll_worker_preemptions_total", Counter, "Requests put back for lack of room, as the engine counts them.", Model(|worker| count(worker.preemptions_total))),
-    family("plimsoll_worker_queued_requests", Gauge, "Requests in one of the worker's queues.", Own(queues)),
+    family("plimsoll_worker_queued_requests", Gauge, "Requests in one of the worker's queues.", Own(&["worker", "role", "model", "queue"], queues)),
     family("plimsoll_worker_reading_age_seconds", Gauge, "Time since the worker's values were read.", Worker(|worker| worker.age_seconds)),
-    family("plimsoll_worker_reading_source", Gauge, "1 for each source of the worker's values.", Own(sources)),
-    family("plimsoll_worker_reading_state", Gauge, "1 for how the worker's last reading went.", Own(|lines, worker| lines.bare(&[("state", &worker.state)], Some(1.0)))),
+    family("plimsoll_worker_reading_source", Gauge, "1 for each source of the worker's values.", Own(&["worker", "role", "source"], sources)),
+    family("plimsoll_worker_reading_state", Gauge, "1 for how the worker's last reading went.", Own(&["worker", "role", "state"], |lines, worker| lines.bare(&[("state", &worker.state)], Some(1.0)))),
     family("plimsoll_worker_running_requests", Gauge, "Requests in the worker's batches.", Model(|worker| count(worker.load.running_requests))),
     family("plimsoll_worker_scrape_duration_seconds", Gauge, "How long the last reading took.", Worker(|worker| worker.scrape_duration_seconds)),
-    family("plimsoll_worker_scrapes_total", Counter, "Readings by the state they ended in.", Own(scrapes)),
+    family("plimsoll_worker_scrapes_total", Counter, "Readings by the state they ended in.", Own(&["worker", "role", "result"], scrapes)),
 ];
 
 fn count(value: Option<u64>) -> Option<f64> {
@@ -148,6 +148,21 @@ fn info(lines: &mut WorkerLines<'_>, worker: &WorkerReport) -> fmt::Result {
         ("dp", known(data_ranks.as_deref())),
     ];
     lines.bare(&labels, Some(1.0))
+}
+
+// === impl Family ===
+
+impl Family {
+    /// The names of its labels.
+    #[must_use]
+    pub fn labels(&self) -> &'static [&'static str] {
+        match self.lines {
+            Lines::Role(_) => &["role", "model"],
+            Lines::Model(_) => &["worker", "role", "model"],
+            Lines::Worker(_) => &["worker", "role"],
+            Lines::Own(labels, _) => labels,
+        }
+    }
 }
 
 // === impl Kind ===

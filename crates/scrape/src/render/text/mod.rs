@@ -66,7 +66,7 @@ impl Family {
                 .try_for_each(|(worker, labels)| labels.model.write(out, name, &[], value(worker))),
             Lines::Worker(value) => workers()
                 .try_for_each(|(worker, labels)| labels.bare.write(out, name, &[], value(worker))),
-            Lines::Own(write) => workers()
+            Lines::Own(_, write) => workers()
                 .try_for_each(|(worker, labels)| write(&mut labels.lines(out, name), worker)),
         }
     }
