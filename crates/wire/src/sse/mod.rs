@@ -14,6 +14,9 @@ use memchr::memchr2;
 /// repeats the whole text in each event, so real ones do reach megabytes.
 pub const MAX_EVENT: usize = 8 << 20;
 
+/// The room for an unfinished event that is kept from one to the next, in bytes.
+const KEPT: usize = 64 << 10;
+
 /// Scans one stream. See the [module docs](self).
 #[derive(Debug)]
 pub struct SseScanner {
@@ -140,7 +143,7 @@ impl SseScanner {
             on_event(Event { data: &self.data, span, continued });
         }
         self.has_data = false;
-        self.data.clear();
+        empty(&mut self.data);
     }
 
     /// A line that lies whole in the piece.
@@ -165,7 +168,7 @@ impl SseScanner {
         if let Some(value) = data_value(self.without_mark(&line)) {
             self.append(value);
         }
-        line.clear();
+        empty(&mut line);
         self.line = line;
     }
 
@@ -213,6 +216,12 @@ impl SseScanner {
             _ => line,
         }
     }
+}
+
+/// Empties a buffer; what one large event has made of it is given back.
+fn empty(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    buffer.shrink_to(KEPT);
 }
 
 /// The value of a `data` line.

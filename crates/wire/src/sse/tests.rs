@@ -129,3 +129,14 @@ proptest! {
         prop_assert_eq!(cut(stream, &at, |_| false), stream);
     }
 }
+
+#[test]
+fn what_a_large_event_took_is_given_back() {
+    let mut scanner = SseScanner::default();
+    let large = format!("data: {}", "x".repeat(1 << 20));
+    scanner.push(large.as_bytes(), |_| {});
+    let mut events = 0;
+    scanner.push(b"\n\ndata: small\n\n", |_| events += 1);
+    assert_eq!(events, 2);
+    assert!(scanner.line.capacity() + scanner.data.capacity() <= 2 * super::KEPT);
+}
