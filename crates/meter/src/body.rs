@@ -68,8 +68,8 @@ impl<B: Body<Data = Bytes>, S: Sink> Body for MeteredBody<B, S> {
                         _ => {}
                     }
                 }
-                // With a content-length the body is not polled again after its last byte.
-                if this.inner.is_end_stream() {
+                // The body is not polled again after trailers, nor after the last byte of a known length.
+                if frame.is_trailers() || this.inner.is_end_stream() {
                     settle(this.guard, Ending::Ended);
                 }
             }

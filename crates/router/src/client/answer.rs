@@ -58,7 +58,12 @@ impl Body for AnswerBody {
             Some(connection) => connection.drive(cx, next),
             None => next(cx),
         };
-        if matches!(frame, Poll::Ready(None)) || self.incoming.is_end_stream() {
+        let is_last = match &frame {
+            Poll::Ready(Some(Ok(frame))) => frame.is_trailers(),
+            Poll::Ready(frame) => frame.is_none(),
+            Poll::Pending => false,
+        };
+        if is_last || self.incoming.is_end_stream() {
             self.give_back();
         }
         frame

@@ -94,7 +94,8 @@ impl Body for LegBody {
                 if self.is_success {
                     self.attempt.note_byte();
                 }
-                if self.inner.is_end_stream() {
+                // Behind trailers nobody asks for more.
+                if frame.is_trailers() || self.inner.is_end_stream() {
                     self.note_end();
                 }
                 Some(Ok(frame))
