@@ -32,6 +32,7 @@ mod breaker;
 mod coming;
 mod elsewhere;
 mod hand_over;
+mod heads;
 mod leaving;
 mod once;
 mod reload;

@@ -18,6 +18,9 @@ pub enum LegError {
     /// A connection that had served before died under the request, before the answer's head.
     #[error("closed an idle connection")]
     Stale(#[source] hyper::Error),
+    /// It left the protocol, which nobody had asked for.
+    #[error("answered 101, but no other protocol was asked for")]
+    Switched,
     /// The connection died within the answer's body.
     #[error("broke off its answer")]
     BrokenOff(#[source] hyper::Error),

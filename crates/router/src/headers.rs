@@ -1,7 +1,7 @@
 //! Which headers go on, in both directions.
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
+    HeaderMap, HeaderName, HeaderValue, Response, Version,
     header::{self, Entry},
 };
 use plimsoll_wire::reply;
@@ -64,9 +64,15 @@ pub(crate) fn for_worker(headers: &mut HeaderMap, authorization: Option<&HeaderV
     }
 }
 
-/// Takes the headers out that spoke of one connection, those that `connection` names included.
-pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
+/// Leaves of an answer's head what says nothing of the connection to the worker.
+pub(crate) fn for_client<B>(answer: &mut Response<B>) {
+    let headers = answer.headers_mut();
+    // Where both are given the chunks count, and the length is none (RFC 9112, section 6.3).
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        headers.remove(header::CONTENT_LENGTH);
+    }
     remove(headers, is_hop_by_hop);
+    *answer.version_mut() = Version::HTTP_11;
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {

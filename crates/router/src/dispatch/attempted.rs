@@ -66,6 +66,7 @@ impl From<&LegError> for RetryReason {
             LegError::Connect(_) => Self::ConnectError,
             LegError::Stale(_) => Self::StaleConnection,
             LegError::NoHead(_) | LegError::BrokenOff(_) => Self::Reset,
+            LegError::Switched => Self::Status5xx,
             LegError::Idle(_) => Self::Timeout,
         }
     }

@@ -62,6 +62,9 @@ impl Future for Head {
             Poll::Ready(Err(LegError::Stale(error))) if idle.elapsed() > GREW_OLD => {
                 Err(LegError::NoHead(error))
             }
+            Poll::Ready(Ok(response)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                Err(LegError::Switched)
+            }
             Poll::Ready(result) => result,
             Poll::Pending if idle.poll(cx).is_pending() => return Poll::Pending,
             Poll::Pending => Err(LegError::Idle(idle.limit())),
@@ -75,7 +78,7 @@ impl Future for Head {
                 let is_success = response.status().is_success();
                 let mut response =
                     response.map(|body| LegBody::new(body, attempt, idle, is_success));
-                headers::remove_hop_by_hop(response.headers_mut());
+                headers::for_client(&mut response);
                 Ok(response)
             }
             Err(error) => Err(attempt.fail(error)),
@@ -100,6 +103,7 @@ impl Attempt {
         match &error {
             LegError::Connect(_) => self.settle(AttemptResult::ConnectError),
             LegError::NoHead(_) | LegError::BrokenOff(_) => self.settle(AttemptResult::Reset),
+            LegError::Switched => self.settle(AttemptResult::Status5xx),
             LegError::Idle(_) => self.settle(AttemptResult::Timeout),
             // A connection grows old on its own.
             LegError::Stale(_) => self.excuse(AttemptResult::Reset),
