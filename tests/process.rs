@@ -121,6 +121,33 @@ async fn what_is_cut_off_is_told_and_accounted_for() {
     .await;
 }
 
+/// A worker that always has a next event, and one that has none yet while the head is out.
+#[tokio::test]
+async fn streams_are_cut_off_however_they_flow() {
+    bounded(async {
+        for (first_token, heartbeat) in [(0, "0"), (60, "1")] {
+            let engine = sim(SimConfig {
+                time_to_first_token: Duration::from_secs(first_token),
+                token_interval: Duration::ZERO,
+                ..SimConfig::default().role(Role::Plain)
+            })
+            .await;
+            let line = format!(
+                "--worker-urls {} --shutdown-grace-period-secs 0 --sse-keepalive-secs {heartbeat}",
+                engine.url()
+            );
+            let mut router = Plimsoll::start(&line).await;
+            let body = chat(",\"stream\":true,\"max_tokens\":32000");
+            let mut client = router.post(CHAT, body).open().await;
+            client.until(if heartbeat == "0" { "\"content\":\"" } else { ": ping" }).await;
+            router.signal("TERM").await;
+            assert_stopped(&client.rest().await);
+            assert_eq!(router.ended().await.code(), Some(0));
+        }
+    })
+    .await;
+}
+
 /// A stream that was cut off: its last event says so.
 fn assert_stopped(answer: &Answer) {
     let text = answer.text();

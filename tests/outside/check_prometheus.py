@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A real Prometheus reads a running router, by the configuration that the examples have: its recording
-rules have the page's own numbers, and no alert fires that should not.
+rules have the page's own numbers, no alert fires that should not, and each panel of the Grafana board
+has something to show.
 
-usage: check_prometheus.py PROMETHEUS EXAMPLES METRICS_ADDRESS DIRECTORY
+usage: check_prometheus.py PROMETHEUS EXAMPLES BOARD METRICS_ADDRESS DIRECTORY
 """
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-PROMETHEUS, EXAMPLES, METRICS, DIRECTORY = sys.argv[1:]
+PROMETHEUS, EXAMPLES, BOARD, METRICS, DIRECTORY = sys.argv[1:]
 
 # Rules whose value is a sample of the page.
 SAME = ["kv_capacity_tokens", "kv_used_tokens", "kv_usage_ratio", "kv_usage_ratio_max"]
@@ -108,6 +110,7 @@ def main():
             check_same(base, rule)
         for rule in ALIVE:
             until(60, lambda: rule, lambda: alive(base, rule))
+        panels = check_board(base)
         firing = [alert["labels"] for alert in asked(base, "alerts")["alerts"] if alert["state"] == "firing"]
         assert not firing, f"alerts of a healthy demo: {firing}"
         rules = [rule for group in asked(base, "rules")["groups"] for rule in group["rules"]]
@@ -116,7 +119,23 @@ def main():
     finally:
         process.terminate()
         process.wait(timeout=20)
-    print(f"prometheus: {len(rules)} rules evaluated, the page's own numbers, no alert")
+    print(f"prometheus: {len(rules)} rules evaluated, the page's own numbers, no alert, {panels} panels of the board")
+
+
+def check_board(base):
+    """Each query of the board is one, and has an answer where all is well; a panel of what goes wrong
+    has none then."""
+    panels = [panel for panel in json.loads(Path(BOARD).read_text())["panels"] if "targets" in panel]
+    empty = []
+    for panel in panels:
+        for target in panel["targets"]:
+            query = re.sub(r"\$(role|model|worker)\b", ".*", target["expr"]).replace("$__rate_interval", "1m")
+            if not asked(base, "query", query=query)["result"]:
+                empty.append((panel["title"], target["expr"]))
+    expected = {"Workers without a full reading", "Legs that failed, and retries, a second"}
+    surprising = [(title, expr) for title, expr in empty if title not in expected]
+    assert not surprising, f"nothing to show: {surprising}"
+    return len(panels)
 
 
 def is_up(base):

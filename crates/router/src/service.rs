@@ -114,11 +114,15 @@ impl Router {
             let path = request.uri().path().to_owned();
             return Err(RouteError::NotPaired { path, engine: None });
         }
+        let is_shared = request.version() == Version::HTTP_2;
         let inference = Inference::read(request, endpoint, &self.cluster).await?;
         let asks_stream = inference.slot.get().is_some_and(|peek| peek.stream);
         let answer = dispatch::infer(self.clone(), inference);
         Ok(match self.cluster.config().sse_keepalive.filter(|_| asks_stream) {
-            Some(silence) => kept_alive(answer, silence).await,
+            Some(silence) => {
+                let end = End::new(self.cluster.gate().cut(), is_shared);
+                kept_alive(answer, silence, end).await
+            }
             None => answer.await,
         })
     }

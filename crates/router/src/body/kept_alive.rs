@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::{RouterBody, tail::StreamTail};
-use crate::{RouteError, answer, headers, idle::Idle};
+use crate::{RouteError, admission::End, answer, headers, idle::Idle};
 
 /// A comment, which every reader of events skips.
 const PING: &[u8] = b": ping\n\n";
@@ -30,6 +30,8 @@ pub(crate) struct KeptAlive {
     state: State,
     tail: StreamTail,
     idle: Idle,
+    /// Heard until there is an answer, which has an ear of its own.
+    end: End,
 }
 
 /// A refusal in the form of the OpenAI API. Engines have others, which must be put into it: SGLang's
@@ -60,15 +62,16 @@ enum State {
 pub(crate) async fn kept_alive(
     answer: impl Future<Output = Response<RouterBody>> + Send + 'static,
     silence: Duration,
+    end: End,
 ) -> Response<RouterBody> {
     let mut answer: Answer = Box::pin(answer);
     match timeout(silence, &mut answer).await {
         Ok(response) if is_stream(&response) => {
-            response.map(|body| KeptAlive::new(State::Open(Box::new(body)), silence).into())
+            response.map(|body| KeptAlive::new(State::Open(Box::new(body)), silence, end).into())
         }
         Ok(response) => response,
         Err(_) => {
-            let mut body = KeptAlive::new(State::Waiting(answer), silence);
+            let mut body = KeptAlive::new(State::Waiting(answer), silence, end);
             body.idle.expire();
             let mut response = Response::new(body.into());
             let headers = response.headers_mut();
@@ -105,18 +108,15 @@ fn event_of(status: StatusCode, body: &[u8]) -> Bytes {
 // === impl KeptAlive ===
 
 impl KeptAlive {
-    fn new(state: State, silence: Duration) -> Self {
-        Self { state, tail: StreamTail::default(), idle: Idle::new(silence) }
+    fn new(state: State, silence: Duration, end: End) -> Self {
+        Self { state, tail: StreamTail::default(), idle: Idle::new(silence), end }
     }
 
     /// Ends the stream by an error, whether its answer has begun or not.
-    pub(super) fn stop(
-        &mut self,
-        error: RouteError,
-    ) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
-        let event = answer::error_event(&error);
+    pub(super) fn stop(&mut self, error: &RouteError) -> Frame<Bytes> {
+        let event = answer::error_event(error);
         self.state = State::Ended;
-        Poll::Ready(Some(Ok(Frame::data([self.tail.closing(), &event].concat().into()))))
+        Frame::data([self.tail.closing(), &event].concat().into())
     }
 
     /// The next frame of the answer.
@@ -172,6 +172,9 @@ impl Body for KeptAlive {
             if let Poll::Ready(frame) = self.poll_answer(cx) {
                 self.idle.touch();
                 return Poll::Ready(frame);
+            }
+            if matches!(self.state, State::Waiting(_)) && self.end.poll(cx) {
+                return Poll::Ready(Some(Ok(self.stop(&RouteError::Stopping))));
             }
             ready!(self.idle.poll(cx));
             self.idle.touch();

@@ -48,14 +48,23 @@ impl Default for Kind {
 }
 
 impl Kind {
-    /// Ends the answer because the router stops.
-    fn stop(&mut self) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
+    /// Ends the answer because the router stops; one of its own needs no end.
+    fn stop(&mut self) -> Option<Result<Frame<Bytes>, RouteError>> {
         let error = RouteError::Stopping;
         match self {
-            Self::Whole(_) => Poll::Ready(None),
-            Self::Relay(body) => Poll::Ready(Some(body.end_by(error))),
-            Self::Pair(body) => Poll::Ready(Some(body.end_by(error))),
-            Self::KeptAlive(body) => body.stop(error),
+            Self::Whole(_) => None,
+            Self::Relay(body) => Some(body.end_by(error)),
+            Self::Pair(body) => Some(body.end_by(error)),
+            Self::KeptAlive(body) => Some(Ok(body.stop(&error))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(body) => body.is_end_stream(),
+            Self::Relay(body) => body.is_end_stream(),
+            Self::Pair(body) => body.is_end_stream(),
+            Self::KeptAlive(body) => body.is_end_stream(),
         }
     }
 }
@@ -108,23 +117,23 @@ impl Body for RouterBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
         let Self { kind, ticket } = self.get_mut();
-        let frame = match kind {
+        // Asked first: a worker may have a next frame whenever it is asked for one.
+        if ticket.as_mut().is_some_and(|ticket| ticket.poll_void(cx)) && !kind.is_end_stream() {
+            if let Some(end) = kind.stop() {
+                *ticket = None;
+                return Poll::Ready(Some(end));
+            }
+        }
+        match kind {
             Kind::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
             Kind::Relay(body) => Pin::new(body).poll_frame(cx),
             Kind::Pair(body) => Pin::new(body).poll_frame(cx),
             Kind::KeptAlive(body) => Pin::new(body).poll_frame(cx),
-        };
-        let mut is_over = || ticket.as_mut().is_some_and(|ticket| ticket.poll_void(cx));
-        if frame.is_pending() && is_over() { kind.stop() } else { frame }
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.kind {
-            Kind::Whole(body) => body.is_end_stream(),
-            Kind::Relay(body) => body.is_end_stream(),
-            Kind::Pair(body) => body.is_end_stream(),
-            Kind::KeptAlive(body) => body.is_end_stream(),
-        }
+        self.kind.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
