@@ -70,7 +70,7 @@ def check_leaving(client, stage):
     next(iter(stream))
     stream.close()
     left = lambda: any('outcome="client_disconnect"' in name for name in stage.samples("plimsoll_requests_total"))
-    until("the client that left is counted", left)
+    until(lambda: "the client that left is counted", left)
 
 
 def check_litellm(stage):

@@ -8,7 +8,6 @@ usage: check_prometheus.py PROMETHEUS EXAMPLES BOARD METRICS_ADDRESS DIRECTORY
 
 import json
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,8 @@ import urllib.request
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
+
+from stage import free_port, until
 
 PROMETHEUS, EXAMPLES, BOARD, METRICS, DIRECTORY = sys.argv[1:]
 
@@ -30,12 +31,6 @@ ALIVE = [
     "plimsoll:time_to_first_token_seconds:p95_5m",
     "plimsoll:time_per_output_token_seconds:p95_5m",
 ]
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 def configuration():
@@ -72,13 +67,6 @@ def on_page(name):
     return by_role((sample.labels, sample.value) for sample in samples)
 
 
-def until(seconds, what, is_so):
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, f"not so within {seconds} s: {what()}"
-        time.sleep(0.3)
-
-
 def alive(base, rule):
     result = asked(base, "query", query=rule)["result"]
     return bool(result) and all(float(sample["value"][1]) > 0 for sample in result)
@@ -94,7 +82,7 @@ def check_same(base, rule):
         now = recorded(base, rule)
         return now and now.items() <= said and any(value > 0 for value in now.values())
 
-    until(60, lambda: f"{rule}: {recorded(base, rule)} of {said}", is_same)
+    until(lambda: f"{rule}: {recorded(base, rule)} of {said}", is_same, 60)
 
 
 def main():
@@ -105,11 +93,11 @@ def main():
     with open(Path(DIRECTORY) / "prometheus.log", "w") as log:
         process = subprocess.Popen([PROMETHEUS, *arguments], stderr=log)
     try:
-        until(60, lambda: "Prometheus is up", lambda: is_up(base))
+        until(lambda: "Prometheus is up", lambda: is_up(base), 60)
         for rule in SAME:
             check_same(base, rule)
         for rule in ALIVE:
-            until(60, lambda: rule, lambda: alive(base, rule))
+            until(lambda: rule, lambda: alive(base, rule), 60)
         panels = check_board(base)
         firing = [alert["labels"] for alert in asked(base, "alerts")["alerts"] if alert["state"] == "firing"]
         assert not firing, f"alerts of a healthy demo: {firing}"

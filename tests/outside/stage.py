@@ -69,9 +69,9 @@ class Stage:
         return {name: float(value) for name, value in pairs}
 
 
-def until(what, is_so):
-    """Waits until something is so."""
-    end = time.monotonic() + 20
+def until(what, is_so, seconds=20):
+    """Waits until something is so; `what` says what is not."""
+    end = time.monotonic() + seconds
     while not is_so():
-        assert time.monotonic() < end, f"still not so: {what}"
-        time.sleep(0.1)
+        assert time.monotonic() < end, f"still not so: {what()}"
+        time.sleep(0.2)
