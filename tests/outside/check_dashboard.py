@@ -143,7 +143,7 @@ def main():
         expect(page.locator("body")).to_have_attribute("data-state", "gone")
         expect(page.locator("#status")).to_contain_text("does not answer")
         with stage.router():
-            expect(page.locator("body")).to_have_attribute("data-state", "live")
+            expect(page.locator("body")).to_have_attribute("data-state", "troubled")
             expect(row.locator("[data-column=State]")).to_contain_text("unreachable")
             expect(row.locator("[data-column=State] small")).not_to_be_empty()
             expect(page.locator("#status")).to_contain_text("1 without a full reading")

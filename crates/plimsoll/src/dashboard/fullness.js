@@ -5,7 +5,9 @@ const BARS = 12;
 
 function fullnessOf({ roles, workers }) {
   const fullest = workers.reduce((most, next) => (ratioOf(next) > Math.max(0, ratioOf(most)) ? next : most), {});
-  return roles.map((role) => {
+  // What is known stands first.
+  const sorted = roles.toSorted((a, b) => (a.usage_ratio === null) - (b.usage_ratio === null));
+  return sorted.map((role) => {
     const own = workers.filter(({ role: its, model }) => its === role.role && model === role.model);
     const byRatio = own.toSorted((a, b) => ratioOf(b) - ratioOf(a));
     const rest = byRatio.length - BARS;
@@ -17,7 +19,7 @@ function fullnessOf({ roles, workers }) {
       barOf(role),
       legendOf(role),
       ...byRatio.slice(0, BARS).map((worker) => workerBar(worker, worker === fullest)),
-      ...(rest > 0 ? [element("p", { class: "quiet" }, `and ${rest} less full`)] : []),
+      ...(rest > 0 ? [element("p", { class: "quiet" }, `and ${rest} more`)] : []),
     );
   });
 }

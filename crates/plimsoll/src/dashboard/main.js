@@ -49,9 +49,12 @@ function show(report, page) {
   place("version").textContent = report.plimsoll;
   replace("fullness", ...fullnessOf(report));
   replace("workers", tableOf(report, readWorkers(page)));
+  const { length: all } = report.workers;
   const troubled = report.workers.filter(({ state }) => state !== "ok").length;
-  const all = `${report.workers.length} workers, `;
-  say("live", all + (troubled ? `${troubled} without a full reading` : "all read"));
+  const workers = all === 1 ? "1 worker" : `${all} workers`;
+  if (all === 0) say("troubled", "no workers: none is named, or their names are not found yet");
+  else if (troubled) say("troubled", `${workers}, ${troubled} without a full reading`);
+  else say("live", `${workers}, all read`);
 }
 
 /** New content, unless someone is selecting some of the old. */

@@ -21,6 +21,8 @@ Metrics   http://{metrics}/metrics
 
   curl -s http://{metrics}/metrics | grep -E '^plimsoll_(requests|(prompt|cached_prompt|completion)_tokens)_total'
 
+Dashboard http://{metrics}/
+
 KV cache  plimsoll kv http://{metrics}
 
 Engines   prefill {} (bootstrap port {bootstrap}), decode {}

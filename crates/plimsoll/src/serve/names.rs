@@ -65,7 +65,10 @@ impl Named {
             // A name server that is gone does not make engines go: their probes tell.
             Err(error) => {
                 let WorkerName { host, port, .. } = &self.name;
-                Some(format!("cannot look up {host}:{port}, whose workers stay: {error}"))
+                let workers = self.workers.len();
+                Some(format!(
+                    "cannot look up {host}:{port}, which keeps its {workers} workers: {error}"
+                ))
             }
         };
         if let Some(trouble) = trouble.as_ref().filter(|_| trouble != self.trouble) {

@@ -7,7 +7,7 @@ use plimsoll_wire::Backend;
 
 use super::assembly::workers;
 use crate::{
-    flags::{self, Command, Settings, UsageError},
+    flags::{self, Command, Settings, UsageError, WorkerName},
     logs::Logs,
 };
 
@@ -19,6 +19,8 @@ pub(crate) struct Reload {
     logs: Logs,
     /// The workers that were configured last.
     configured: Vec<Backend>,
+    /// The names that are followed.
+    names: Vec<WorkerName>,
 }
 
 // === impl Reload ===
@@ -31,7 +33,8 @@ impl Reload {
         logs: Logs,
         settings: &Settings,
     ) -> Self {
-        Self { arguments, variables, logs, configured: workers(&settings.topology) }
+        let (configured, names) = (workers(&settings.topology), settings.worker_names.clone());
+        Self { arguments, variables, logs, configured, names }
     }
 
     /// Reads everything once more. Workers that are configured no longer are drained, new ones come;
@@ -45,6 +48,9 @@ impl Reload {
                         "the configuration stays as it was: pairs and plain workers cannot be \
                          exchanged without a restart"
                     );
+                }
+                if settings.worker_names != self.names {
+                    tracing::warn!("--prefill-dns and --decode-dns have changed: restart for that");
                 }
                 self.logs.set_level(settings.log_level);
                 self.change_workers(cluster, wanted);

@@ -27,11 +27,12 @@ pub(super) fn topology(flags: &Workers, given: &Given) -> Result<Topology, Usage
     }
     match flags {
         _ if !flags.worker_urls.is_empty() => fault("worker-urls", Problem::PlainInPd),
-        _ if flags.prefill.is_empty() && flags.prefill_dns.is_empty() => {
-            fault("pd-disaggregation", Problem::MissingRole("--prefill URL [BOOTSTRAP_PORT]"))
-        }
+        _ if flags.prefill.is_empty() && flags.prefill_dns.is_empty() => fault(
+            "pd-disaggregation",
+            Problem::MissingRole("--prefill URL [BOOTSTRAP_PORT], or --prefill-dns"),
+        ),
         _ if flags.decode.is_empty() && flags.decode_dns.is_empty() => {
-            fault("pd-disaggregation", Problem::MissingRole("--decode URL"))
+            fault("pd-disaggregation", Problem::MissingRole("--decode URL, or --decode-dns"))
         }
         _ => pairs(flags, given),
     }

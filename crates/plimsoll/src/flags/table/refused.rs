@@ -3,8 +3,8 @@
 const CONTROL: &str = "not supported: guard the admin routes by --api-key";
 const HISTORY: &str = "not supported: keep conversations in the client, or in a service in front";
 const IGW: &str = "not supported: run one plimsoll for each group of models";
-const KUBERNETES: &str = "needs the cargo feature `kubernetes`, which this build lacks: name the \
-     workers by --prefill and --decode, or by --worker-urls";
+const KUBERNETES: &str = "needs the cargo feature `kubernetes`, which this build lacks: find the \
+     workers by headless services with --prefill-dns and --decode-dns, or name them by their URLs";
 const MCP: &str = "not supported: run tools in the client, or in a service in front";
 const POLICY: &str = "belongs to the policies manual and bucket, which are not supported: leave it \
      out, and choose another policy";
