@@ -94,9 +94,6 @@ impl Body for RelayBody {
                 if let (Some(data), Some(tail)) = (frame.data_ref(), &mut self.tail) {
                     tail.push(data);
                 }
-                if frame.is_trailers() {
-                    self.end = End::Whole;
-                }
                 Some(Ok(frame))
             }
             Some(Err(error)) => Some(self.end_by(error)),

@@ -17,6 +17,8 @@ pub(crate) struct AnswerBody {
     incoming: Incoming,
     /// There until the body has ended.
     connection: Option<Connection>,
+    /// Trailers came: nobody asks for more behind them.
+    has_trailers: bool,
     pool: Pool,
     worker: Arc<str>,
 }
@@ -30,7 +32,8 @@ impl AnswerBody {
         pool: Pool,
         worker: Arc<str>,
     ) -> Self {
-        let mut body = Self { incoming, connection: Some(connection), pool, worker };
+        let mut body =
+            Self { incoming, connection: Some(connection), has_trailers: false, pool, worker };
         if body.incoming.is_end_stream() {
             body.give_back();
         }
@@ -58,19 +61,17 @@ impl Body for AnswerBody {
             Some(connection) => connection.drive(cx, next),
             None => next(cx),
         };
-        let is_last = match &frame {
-            Poll::Ready(Some(Ok(frame))) => frame.is_trailers(),
-            Poll::Ready(frame) => frame.is_none(),
-            Poll::Pending => false,
-        };
-        if is_last || self.incoming.is_end_stream() {
+        if let Poll::Ready(Some(Ok(frame))) = &frame {
+            self.has_trailers |= frame.is_trailers();
+        }
+        if matches!(frame, Poll::Ready(None)) || self.is_end_stream() {
             self.give_back();
         }
         frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.has_trailers || self.incoming.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -94,8 +94,7 @@ impl Body for LegBody {
                 if self.is_success {
                     self.attempt.note_byte();
                 }
-                // Behind trailers nobody asks for more.
-                if frame.is_trailers() || self.inner.is_end_stream() {
+                if self.inner.is_end_stream() {
                     self.note_end();
                 }
                 Some(Ok(frame))
