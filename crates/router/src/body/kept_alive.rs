@@ -30,8 +30,6 @@ pub(crate) struct KeptAlive {
     state: State,
     tail: StreamTail,
     idle: Idle,
-    /// Heard until there is an answer, which has an ear of its own.
-    end: End,
 }
 
 /// A refusal in the form of the OpenAI API. Engines have others, which must be put into it: SGLang's
@@ -45,8 +43,8 @@ struct Refusal<'a> {
 type Answer = Pin<Box<dyn Future<Output = Response<RouterBody>> + Send>>;
 
 enum State {
-    /// The head is out, its answer not there yet.
-    Waiting(Answer),
+    /// The head is out, its answer not there yet, which will have an ear of its own for the end.
+    Waiting(Answer, End),
     /// The answer is no stream: it becomes an event.
     Refused {
         status: StatusCode,
@@ -67,11 +65,11 @@ pub(crate) async fn kept_alive(
     let mut answer: Answer = Box::pin(answer);
     match timeout(silence, &mut answer).await {
         Ok(response) if is_stream(&response) => {
-            response.map(|body| KeptAlive::new(State::Open(Box::new(body)), silence, end).into())
+            response.map(|body| KeptAlive::new(State::Open(Box::new(body)), silence).into())
         }
         Ok(response) => response,
         Err(_) => {
-            let mut body = KeptAlive::new(State::Waiting(answer), silence, end);
+            let mut body = KeptAlive::new(State::Waiting(answer, end), silence);
             body.idle.expire();
             let mut response = Response::new(body.into());
             let headers = response.headers_mut();
@@ -108,8 +106,8 @@ fn event_of(status: StatusCode, body: &[u8]) -> Bytes {
 // === impl KeptAlive ===
 
 impl KeptAlive {
-    fn new(state: State, silence: Duration, end: End) -> Self {
-        Self { state, tail: StreamTail::default(), idle: Idle::new(silence), end }
+    fn new(state: State, silence: Duration) -> Self {
+        Self { state, tail: StreamTail::default(), idle: Idle::new(silence) }
     }
 
     /// Ends the stream by an error, whether its answer has begun or not.
@@ -126,7 +124,7 @@ impl KeptAlive {
     ) -> Poll<Option<Result<Frame<Bytes>, RouteError>>> {
         loop {
             match &mut self.state {
-                State::Waiting(answer) => {
+                State::Waiting(answer, _) => {
                     let response = ready!(answer.as_mut().poll(cx));
                     let (status, streams) = (response.status(), is_stream(&response));
                     let body = Box::new(response.into_body());
@@ -173,7 +171,11 @@ impl Body for KeptAlive {
                 self.idle.touch();
                 return Poll::Ready(frame);
             }
-            if matches!(self.state, State::Waiting(_)) && self.end.poll(cx) {
+            let is_over = match &mut self.state {
+                State::Waiting(_, end) => end.poll(cx),
+                _ => false,
+            };
+            if is_over {
                 return Poll::Ready(Some(Ok(self.stop(&RouteError::Stopping))));
             }
             ready!(self.idle.poll(cx));
@@ -189,7 +191,7 @@ impl Body for KeptAlive {
         match &self.state {
             State::Open(body) => body.is_end_stream(),
             State::Ended => true,
-            State::Waiting(_) | State::Refused { .. } => false,
+            State::Waiting(..) | State::Refused { .. } => false,
         }
     }
 
