@@ -29,10 +29,16 @@ function ratioOf(load) {
   return load.usage_ratio_max ?? load.usage_ratio ?? -1;
 }
 
-function coverageOf({ ranks_reporting: reporting, ranks_expected: expected, usage_ratio_max: max, usage_ratio }) {
-  const notes = [];
+/** How full the fullest pool is, where that is not what is shown anyway. */
+function otherPool({ usage_ratio_max: max, usage_ratio: ratio }) {
+  return max === ratio ? null : max;
+}
+
+function coverageOf(role) {
+  const { ranks_reporting: reporting, ranks_expected: expected } = role;
+  const [notes, max] = [[], otherPool(role)];
   if (reporting < expected) notes.push(`${reporting} of ${expected} ranks report`);
-  if (max !== null && max !== usage_ratio) notes.push(`fullest pool ${percent(max)}`);
+  if (max !== null) notes.push(`fullest pool ${percent(max)}`);
   return notes.map((note) => element("small", {}, note));
 }
 
@@ -40,8 +46,8 @@ function barOf(load) {
   const share = (tokens) => (load.capacity_tokens ? (tokens ?? 0) / load.capacity_tokens : 0);
   const used = load.usage_ratio ?? share(load.used_tokens);
   const parts = [part("used", used), part("evictable", share(load.evictable_tokens))];
-  const max = load.usage_ratio_max;
-  if (max !== null && max !== load.usage_ratio) parts.push(mark(max));
+  const max = otherPool(load);
+  if (max !== null) parts.push(mark(max));
   const kind = load.usage_ratio === null ? "bar unknown" : "bar";
   const label = `full: ${known(load.usage_ratio, percent)}`;
   return element("div", { class: kind, role: "img", "aria-label": label }, ...parts);

@@ -9,6 +9,8 @@ function tableOf({ workers }, states) {
 }
 
 function rowOf(worker, router) {
+  // A dash for what is not known: the state beside it says why.
+  const short = (value, text) => known(value, text, "–");
   const state = element("span", { class: `state ${worker.state === "ok" ? "good" : "bad"}` }, worker.state);
   const may = standing(router);
   const cells = [
@@ -25,11 +27,6 @@ function rowOf(worker, router) {
   ];
   const cellOf = (content, index) => element("td", { "data-column": COLUMNS[index] }, content);
   return element("tr", { "data-worker": worker.worker }, ...cells.map(cellOf));
-}
-
-/** A dash for what is not known: the state beside it says why. */
-function short(value, text) {
-  return value === null || value === undefined ? "–" : text(value);
 }
 
 /** Whether the router sends requests to a worker, and why not. */

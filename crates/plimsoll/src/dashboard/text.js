@@ -1,8 +1,8 @@
 // How numbers are written, and elements made.
 
 /** What is not known is never 0. */
-function known(value, text) {
-  return value === null || value === undefined ? "not known" : text(value);
+function known(value, text, unknown = "not known") {
+  return value === null || value === undefined ? unknown : text(value);
 }
 
 const FEW = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
