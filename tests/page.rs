@@ -74,7 +74,7 @@ pub(crate) async fn used_with(flags: &str) -> (Plimsoll, Page) {
 }
 
 /// Samples of a family, those of a histogram's parts included.
-fn samples<'a>(page: &'a Page, family: &'a str) -> impl Iterator<Item = &'a Sample> {
+pub(crate) fn samples<'a>(page: &'a Page, family: &'a str) -> impl Iterator<Item = &'a Sample> {
     page.samples.iter().filter(move |sample| {
         let part = sample.name.strip_prefix(family);
         part.is_some_and(|part| ["", "_bucket", "_sum", "_count"].contains(&part))

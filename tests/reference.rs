@@ -8,7 +8,7 @@ use std::{
 use plimsoll_scrape::FAMILIES;
 
 use crate::{
-    page::used_with,
+    page::{samples, used_with},
     support::{Page, bounded},
 };
 
@@ -29,12 +29,8 @@ fn rows(page: &Page) -> BTreeMap<String, Row> {
     let helps: BTreeMap<_, _> =
         text.lines().filter_map(|line| line.strip_prefix("# HELP ")?.split_once(' ')).collect();
     let described = page.types.iter().map(|(name, kind)| {
-        let samples = page.samples.iter().filter(|sample| {
-            let part = sample.name.strip_prefix(name.as_str());
-            part.is_some_and(|part| ["", "_bucket", "_sum", "_count"].contains(&part))
-        });
         let labels: BTreeSet<_> =
-            samples.flat_map(|sample| sample.labels.keys().cloned()).collect();
+            samples(page, name).flat_map(|sample| sample.labels.keys().cloned()).collect();
         let labels = labels.into_iter().filter(|label| label != "le").collect();
         (name.clone(), (kind.clone(), labels, helps[name.as_str()].to_owned()))
     });

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from stage import free_port, until
+from stage import free_port, until, wait_for
 
 PROMETHEUS, EXAMPLES, BOARD, METRICS, DIRECTORY = sys.argv[1:]
 
@@ -93,7 +93,7 @@ def main():
     with open(Path(DIRECTORY) / "prometheus.log", "w") as log:
         process = subprocess.Popen([PROMETHEUS, *arguments], stderr=log)
     try:
-        until(lambda: "Prometheus is up", lambda: is_up(base), 60)
+        wait_for(f"{base}/-/ready")
         for rule in SAME:
             check_same(base, rule)
         for rule in ALIVE:
@@ -124,13 +124,6 @@ def check_board(base):
     surprising = [(title, expr) for title, expr in empty if title not in expected]
     assert not surprising, f"nothing to show: {surprising}"
     return len(panels)
-
-
-def is_up(base):
-    try:
-        return bool(urllib.request.urlopen(f"{base}/-/ready", timeout=2).read())
-    except OSError:
-        return False
 
 
 main()
