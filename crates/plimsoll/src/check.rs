@@ -8,7 +8,7 @@ use std::{
 };
 
 use plimsoll_scrape::{Report, ScrapeConfig, Target, WorkerReport};
-use plimsoll_wire::Role;
+use plimsoll_wire::Backend;
 use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
@@ -41,7 +41,7 @@ pub(crate) fn run(launches: &[Launch]) -> Result<ExitCode, Box<dyn Error>> {
     Ok(exit_code(is_complete))
 }
 
-/// A table of the workers, and whether each is up and has a reading.
+/// A table of the workers, and whether each is up, has a reading and is what it was given as.
 async fn check(settings: &Settings) -> (String, bool) {
     let (workers, all_found) = workers(settings).await;
     let key = settings.readings_authorization();
@@ -53,10 +53,11 @@ async fn check(settings: &Settings) -> (String, bool) {
         authorization: key.clone(),
     });
     let mut healths = JoinSet::new();
-    for (index, (url, role)) in workers.iter().enumerate() {
-        let pages = settings.readings.pages.iter().filter(|(worker, _)| worker == url);
+    for (index, backend) in workers.iter().enumerate() {
+        let url = &backend.url;
+        let pages = settings.readings.pages.iter().filter(|(worker, _)| **worker == **url);
         let metrics_urls = pages.map(|(_, page)| page.clone()).collect();
-        probe.watch(Target { worker: url.as_str().into(), role: *role, metrics_urls });
+        probe.watch(Target { backend: backend.clone(), metrics_urls });
         let (url, key) = (format!("{url}{}", settings.health.endpoint), key.clone());
         let within = settings.health.timeout;
         healths.spawn(async move { (index, Client::new().get(&url, key.as_ref(), within).await) });
@@ -71,11 +72,12 @@ async fn check(settings: &Settings) -> (String, bool) {
     let report = probe.settled().await.report(Instant::now());
     let all_up = health.iter().all(|health| health == "up");
     let all_read = report.workers.iter().all(WorkerReport::has_reading);
-    (table(&report, &health), all_found && all_up && all_read)
+    let all_match = report.workers.iter().all(|worker| worker.mismatch.is_none());
+    (table(&report, &health), all_found && all_up && all_read && all_match)
 }
 
 /// The workers, those included that a name has now, and whether each name has some.
-async fn workers(settings: &Settings) -> (Vec<(String, Role)>, bool) {
+async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
     let (mut workers, mut all_found) = (serve::workers(&settings.topology), true);
     for name in &settings.worker_names {
         match serve::look_up(name).await {
@@ -86,8 +88,7 @@ async fn workers(settings: &Settings) -> (Vec<(String, Role)>, bool) {
             }
         }
     }
-    let workers = workers.into_iter().map(|worker| (worker.url.to_string(), worker.role));
-    (workers.collect(), all_found)
+    (workers, all_found)
 }
 
 /// The workers in aligned columns, each with what is to be done below it.
@@ -140,6 +141,7 @@ fn row(worker: &WorkerReport, health: &str) -> [String; HEADS.len()] {
 #[cfg(test)]
 mod tests {
     use plimsoll_sim::{SimConfig, SimEngine};
+    use plimsoll_wire::Role;
 
     use super::*;
     use crate::flags::Topology;
@@ -152,11 +154,12 @@ mod tests {
     async fn each_worker_has_a_line_and_a_remedy() {
         let prefill = engine(SimConfig::default().role(Role::Prefill)).await;
         let decode = engine(SimConfig::default().role(Role::Decode).metrics(false)).await;
-        let pair = |decode: &str| Topology::Pd {
-            prefill: vec![(prefill.url().to_string(), None)],
+        let pair = |port: Option<u16>, decode: &str| Topology::Pd {
+            prefill: vec![(prefill.url().to_string(), port)],
             decode: vec![decode.to_owned()],
         };
-        let (text, is_complete) = check(&Settings::new(pair(&decode.url().to_string()))).await;
+        let decode = decode.url().to_string();
+        let (text, is_complete) = check(&Settings::new(pair(None, &decode))).await;
         let lines: Vec<Vec<_>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], HEADS);
@@ -166,7 +169,10 @@ mod tests {
         assert!(text.contains("\n    its metrics are off: start the engine with --enable-metrics"));
         assert!(is_complete);
 
-        let (text, is_complete) = check(&Settings::new(pair("http://127.0.0.1:1"))).await;
+        let (text, is_complete) = check(&Settings::new(pair(Some(1), &decode))).await;
+        assert!(text.contains("\n    its bootstrap port is ") && !is_complete, "{text}");
+
+        let (text, is_complete) = check(&Settings::new(pair(None, "http://127.0.0.1:1"))).await;
         let last = text.lines().nth_back(1).unwrap_or_default();
         let cells: Vec<_> = last.split_whitespace().collect();
         assert_eq!(cells[1..], ["decode", "down", "-", "-", "-", "unreachable"]);

@@ -11,7 +11,7 @@ use tracing_appender::{
     non_blocking::WorkerGuard,
     rolling::{InitError, RollingFileAppender, Rotation},
 };
-use tracing_subscriber::{Registry, fmt, layer::SubscriberExt, registry, reload};
+use tracing_subscriber::{Registry, filter::Targets, fmt, layer::SubscriberExt, registry, reload};
 
 use crate::flags::LogLevel;
 
@@ -34,7 +34,7 @@ pub(crate) enum LogError {
 /// The logs of the process. Dropping them writes what is left.
 #[derive(Debug)]
 pub(crate) struct Logs {
-    level: reload::Handle<LevelFilter, Registry>,
+    level: reload::Handle<Targets, Registry>,
     _file: Option<WorkerGuard>,
 }
 
@@ -77,12 +77,15 @@ fn daily(dir: &Path) -> Result<RollingFileAppender, LogError> {
         .map_err(|source| LogError::Dir { dir: dir.to_owned(), source })
 }
 
-fn filter(level: LogLevel) -> LevelFilter {
-    match level {
+/// Of the libraries below only warnings are wanted, until everything is: theirs would hide ours.
+fn filter(level: LogLevel) -> Targets {
+    let ours = match level {
         LogLevel::Trace => LevelFilter::TRACE,
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Info => LevelFilter::INFO,
         LogLevel::Warn => LevelFilter::WARN,
         LogLevel::Error => LevelFilter::ERROR,
-    }
+    };
+    let theirs = if ours == LevelFilter::TRACE { ours } else { ours.min(LevelFilter::WARN) };
+    Targets::new().with_default(theirs).with_target("plimsoll", ours)
 }

@@ -9,18 +9,24 @@ mod logs;
 mod serve;
 mod sim;
 
-use std::{env, error::Error, process::ExitCode};
+use std::{env, error::Error, io, process::ExitCode};
 
 use self::{flags::Command, serve::Reload};
 
 fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
+        // Nobody reads on, as behind `| head`.
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("plimsoll: {error}");
             ExitCode::from(2)
         }
     }
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn run() -> Result<ExitCode, Box<dyn Error>> {

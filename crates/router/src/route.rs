@@ -48,7 +48,7 @@ impl Route {
             "/workers" if *method == Method::POST => (Self::AddWorker, "GET, POST"),
             "/workers" => (Self::ListWorkers, "GET, POST"),
             _ if Self::worker(path).is_some() => (Self::RemoveWorker, "DELETE"),
-            "/metrics" => return Err(RouteError::MetricsElsewhere(metrics.to_owned())),
+            "/metrics" | "/kv" => return Err(RouteError::MetricsElsewhere(metrics.to_owned())),
             _ => match Endpoint::from_path(path) {
                 Some(Endpoint::Other) | None => {
                     return Err(RouteError::NotFound { path: path.to_owned() });
@@ -103,7 +103,9 @@ mod tests {
         );
         assert_eq!(find(Method::DELETE, "/workers/"), Err(StatusCode::NOT_FOUND));
         assert_eq!(find(Method::HEAD, "/generate"), Err(StatusCode::METHOD_NOT_ALLOWED));
-        assert_eq!(find(Method::GET, "/metrics"), Err(StatusCode::NOT_FOUND));
+        for elsewhere in ["/metrics", "/kv"] {
+            assert_eq!(find(Method::GET, elsewhere), Err(StatusCode::NOT_FOUND));
+        }
         assert_eq!(find(Method::POST, "/v1/unheard-of"), Err(StatusCode::NOT_FOUND));
     }
 }

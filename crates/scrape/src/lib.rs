@@ -25,6 +25,7 @@ mod counters;
 pub mod dialect;
 pub mod exposition;
 mod fetch;
+mod mismatch;
 mod page;
 mod poll;
 mod reading;
@@ -34,6 +35,7 @@ mod snapshot;
 mod state;
 
 pub use self::{
+    mismatch::Mismatch,
     page::{Discarded, Page},
     poll::{ScrapeConfig, Scraper, Target},
     reading::{Facts, Pool, Queue, Reading},

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use plimsoll_wire::Role;
 use tokio::time::Instant;
 
-use crate::{Discarded, Reading, State};
+use crate::{Discarded, Mismatch, Reading, State};
 
 /// All workers as last read, in the order of their configuration.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,8 @@ pub struct WorkerReading {
     pub model: Option<Arc<str>>,
     /// What it says of itself.
     pub identity: Identity,
+    /// Where that is not what was configured.
+    pub mismatch: Option<Mismatch>,
     /// How the last reading went.
     pub state: State,
     /// What it holds: there only while it is younger than the limit.
@@ -113,6 +115,7 @@ impl WorkerReading {
             role,
             model: None,
             identity: Identity::default(),
+            mismatch: None,
             state: State::Pending,
             reading: None,
             sources: Vec::new(),

@@ -20,6 +20,8 @@ const SERVER_INFO: [&str; 2] = ["/server_info", "/get_server_info"];
 pub(super) enum Answer {
     /// A router, and what it has read.
     Router(Box<Report>),
+    /// A router's port for clients, and what it says of where its metrics are.
+    ClientPort(String),
     /// Anything else; its role as far as it says one.
     Engine(Role),
 }
@@ -30,12 +32,28 @@ struct ServerInfo {
     disaggregation_mode: Option<String>,
 }
 
+/// An error in OpenAI's form.
+#[derive(Debug, Deserialize)]
+struct Refusal {
+    error: RefusalError,
+}
+
+#[derive(Debug, Deserialize)]
+struct RefusalError {
+    message: String,
+}
+
 /// Asks the target at the base URL `target`. A router is asked without the key, which is not for it.
 pub(super) async fn ask(client: Client, target: &str, key: Option<HeaderValue>) -> Answer {
     match client.get(&format!("{target}/kv"), None, WITHIN).await {
         Some((StatusCode::OK, body)) => {
             if let Ok(report) = serde_json::from_slice(&body) {
                 return Answer::Router(Box::new(report));
+            }
+        }
+        Some((StatusCode::NOT_FOUND, body)) => {
+            if let Some(place) = elsewhere(&body) {
+                return Answer::ClientPort(place);
             }
         }
         Some(_) => {}
@@ -48,6 +66,12 @@ pub(super) async fn ask(client: Client, target: &str, key: Option<HeaderValue>) 
         }
     }
     Answer::Engine(Role::Plain)
+}
+
+/// What a router says at its port for clients of where its metrics are.
+fn elsewhere(body: &[u8]) -> Option<String> {
+    let Refusal { error } = serde_json::from_slice(body).ok()?;
+    error.message.starts_with("the metrics are at ").then_some(error.message)
 }
 
 /// The role that SGLang's arguments tell; whoever tells none does both.

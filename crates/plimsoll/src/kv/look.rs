@@ -4,6 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use http::HeaderValue;
 use plimsoll_scrape::{Report, ScrapeConfig, Target, WorkerReport};
+use plimsoll_wire::Backend;
 use tokio::{task::JoinSet, time::Instant};
 
 use super::{
@@ -101,9 +102,12 @@ impl Looker {
                     *is_watched = false;
                     reports[index] = Some(*report);
                 }
+                Answer::ClientPort(place) => {
+                    eprintln!("plimsoll: {url} is a router's port for clients: {place}");
+                }
                 Answer::Engine(role) if !*is_watched => {
-                    let (worker, metrics_urls) = (Arc::clone(url), Vec::new());
-                    self.probe.watch(Target { worker, role, metrics_urls });
+                    let backend = Backend { url: Arc::clone(url), role, bootstrap_port: None };
+                    self.probe.watch(Target { backend, metrics_urls: Vec::new() });
                     *is_watched = true;
                 }
                 Answer::Engine(_) => {}

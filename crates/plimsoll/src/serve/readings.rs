@@ -47,10 +47,10 @@ impl Readings {
                 self.scraper.forget(gone);
             }
             for worker in workers.iter().filter(|worker| !watched.contains(worker.url())) {
-                let worker = (worker.url().clone(), worker.role());
-                let pages = self.pages.iter().filter(|(of, _)| **of == *worker.0);
+                let backend = worker.backend().clone();
+                let pages = self.pages.iter().filter(|(of, _)| **of == *backend.url);
                 let metrics_urls = pages.map(|(_, page)| page.clone()).collect();
-                self.scraper.watch(Target { worker: worker.0, role: worker.1, metrics_urls });
+                self.scraper.watch(Target { backend, metrics_urls });
             }
             watched = live;
             // The cluster is held here: it cannot be gone.

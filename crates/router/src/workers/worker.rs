@@ -157,7 +157,8 @@ impl Worker {
         self.attempts[result as usize].load(Ordering::Relaxed)
     }
 
-    pub(crate) fn backend(&self) -> &Backend {
+    /// What was configured.
+    pub fn backend(&self) -> &Backend {
         &self.backend
     }
 

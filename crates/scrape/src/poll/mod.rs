@@ -15,7 +15,7 @@ use std::{
 };
 
 use http::HeaderValue;
-use plimsoll_wire::Role;
+use plimsoll_wire::Backend;
 use tokio::task::AbortHandle;
 
 use self::{board::Board, worker::Poller};
@@ -37,10 +37,8 @@ pub struct ScrapeConfig {
 /// A worker to read.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Its base URL.
-    pub worker: Arc<str>,
-    /// What it does.
-    pub role: Role,
+    /// What it is, as configured.
+    pub backend: Backend,
     /// Where its metrics pages are, one for each node; empty: at `/metrics`.
     pub metrics_urls: Vec<String>,
 }
@@ -119,9 +117,9 @@ impl Scraper {
     /// same one: they share a pool of connections.
     pub fn watch(&self, target: Target) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        let worker = Arc::clone(&target.worker);
+        let worker = Arc::clone(&target.backend.url);
         tasks.remove(&worker);
-        let seat = self.board.seat(&worker, target.role);
+        let seat = self.board.seat(&worker, target.backend.role);
         let poller = Poller::new(target, seat, &self.config, self.fetch.clone());
         tasks.insert(worker, Task(tokio::spawn(poller.run()).abort_handle()));
     }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use http::Uri;
-use plimsoll_wire::Role;
+use plimsoll_wire::Backend;
 use tokio::time::{self, Instant, MissedTickBehavior};
 
 use super::{ScrapeConfig, Target, about::About, board::Seat, pages::Pages, sglang::Loads};
@@ -15,8 +15,7 @@ use crate::{
 /// Reads one worker. Nothing of it runs twice at a time.
 #[derive(Debug)]
 pub(super) struct Poller {
-    worker: Arc<str>,
-    role: Role,
+    backend: Backend,
     interval: Duration,
     timeout: Duration,
     fetch: Fetch,
@@ -34,23 +33,22 @@ pub(super) struct Poller {
 
 impl Poller {
     pub(super) fn new(target: Target, seat: Seat, config: &ScrapeConfig, fetch: Fetch) -> Self {
-        let Target { worker, role, metrics_urls } = target;
+        let Target { backend, metrics_urls } = target;
         let pages = if metrics_urls.is_empty() {
-            let url = format!("{}/metrics", worker.trim_end_matches('/'));
+            let url = format!("{}/metrics", backend.url.trim_end_matches('/'));
             Pages::new([url.as_str()].into_iter())
         } else {
             Pages::new(metrics_urls.iter().map(String::as_str))
         };
         Self {
-            latest: WorkerReading::pending(Arc::clone(&worker), role),
+            latest: WorkerReading::pending(Arc::clone(&backend.url), backend.role),
             logged: State::Pending,
             interval: config.interval,
             timeout: config.timeout,
             about: About::default(),
             loads: Loads::default(),
             window: Window::default(),
-            worker,
-            role,
+            backend,
             fetch,
             pages,
             seat,
@@ -105,7 +103,7 @@ impl Poller {
             self.forget();
         }
         let known = page.engine.or(self.latest.identity.engine);
-        self.about.refresh(&self.worker, known, &self.fetch, deadline).await;
+        self.about.refresh(&self.backend.url, known, &self.fetch, deadline).await;
         let mut facts = self.about.facts();
         facts.data_ranks = facts.data_ranks.or(self.latest.identity.data_ranks);
         let mut reading = Reading::of(&page, &facts);
@@ -116,7 +114,7 @@ impl Poller {
             && (wants_more(state) || reading.pools.iter().any(|pool| !pool.has_usage()))
         {
             let blank = page.only_rank().is_none() && reading.pools.is_empty();
-            let from = (&self.fetch, &*self.worker);
+            let from = (&self.fetch, &*self.backend.url);
             sources.extend(self.loads.supply(&mut page, from, (&facts, deadline)).await);
             if blank && facts.rank_capacity.is_some() {
                 page.expect(facts.data_ranks.unwrap_or(1));
@@ -150,7 +148,7 @@ impl Poller {
 
     /// SGLang writes 0 for the queues of the roles that it does not have.
     fn keep_own_queues(&self, reading: &mut Reading) {
-        for queue in Queue::ALL.into_iter().filter(|queue| !queue.is_of(self.role)) {
+        for queue in Queue::ALL.into_iter().filter(|queue| !queue.is_of(self.backend.role)) {
             reading.queued[queue as usize] = None;
         }
     }
@@ -158,7 +156,7 @@ impl Poller {
     /// What counters say, or where there are none the gauges of the last transfer: 0 before the first.
     fn trends(&self, page: &Page) -> Trends {
         let gauge = |signal| page.highest(signal).filter(|&value| value > 0.0);
-        let trends = self.window.trends(self.role);
+        let trends = self.window.trends(self.backend.role);
         let speed = trends.transfer_bytes_per_second;
         let time = trends.transfer_seconds;
         Trends {
@@ -181,6 +179,12 @@ impl Poller {
         let identity = &mut self.latest.identity;
         self.latest.model.clone_from(&self.about.model);
         let info = self.about.info.as_ref();
+        let mismatch = info.and_then(|info| info.mismatch(&self.backend));
+        if let Some(mismatch) = mismatch.filter(|_| mismatch != self.latest.mismatch) {
+            let Backend { url, role, .. } = &self.backend;
+            tracing::warn!("{role} worker {url}: {mismatch}");
+        }
+        self.latest.mismatch = mismatch;
         identity.engine = identity.engine.or(info.map(|_| "sglang"));
         identity.tensor_ranks = info.and_then(|info| info.tp_size);
         let version = info.and_then(|info| info.version.as_ref());
@@ -199,6 +203,7 @@ impl Poller {
             self.latest = WorkerReading::clone(&shown);
             if failure == Some(State::Unreachable) {
                 self.latest.identity = Identity::default();
+                self.latest.mismatch = None;
                 self.window = Window::default();
             }
         }
@@ -209,7 +214,7 @@ impl Poller {
     }
 
     fn log(&self, state: State) {
-        let Self { worker, role, .. } = self;
+        let Backend { url: worker, role, .. } = &self.backend;
         match (state, state.hint()) {
             (State::Ok, _) => tracing::info!("the KV cache of {role} worker {worker} is read"),
             (State::CapacityOnly, hint) => {

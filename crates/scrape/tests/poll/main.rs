@@ -8,8 +8,8 @@ mod states;
 use std::{sync::Arc, time::Duration};
 
 use plimsoll_scrape::{ScrapeConfig, Scraper, Snapshot, State, Target, WorkerReading};
-use plimsoll_wire::Role;
-use tokio::time;
+use plimsoll_wire::{Backend, Role};
+use tokio::time::{self, Instant};
 
 use self::engine::{Answer, Engine};
 
@@ -29,7 +29,12 @@ fn config() -> ScrapeConfig {
 }
 
 fn target(worker: &Engine) -> Target {
-    Target { worker: Arc::clone(&worker.url), role: Role::Decode, metrics_urls: Vec::new() }
+    at(&worker.url)
+}
+
+fn at(url: &str) -> Target {
+    let backend = Backend { url: url.into(), role: Role::Decode, bootstrap_port: None };
+    Target { backend, metrics_urls: Vec::new() }
 }
 
 fn watching(worker: &Engine) -> Scraper {

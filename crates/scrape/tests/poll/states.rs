@@ -70,10 +70,10 @@ async fn a_hung_worker_leaves_when_its_reading_is_old() {
 #[tokio::test]
 async fn nobody_there_is_unreachable() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let worker: Arc<str> = format!("http://{}", listener.local_addr().unwrap()).into();
+    let worker = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let scraper = Scraper::new(config());
-    scraper.watch(Target { worker, role: Role::Prefill, metrics_urls: Vec::new() });
+    scraper.watch(at(&worker));
     until_state(&scraper, State::Unreachable).await;
 }
 
@@ -117,12 +117,43 @@ async fn it_may_come_back_as_another() {
 }
 
 #[tokio::test]
+async fn who_is_not_what_was_given_is_told_apart() {
+    let engine = Engine::start().await;
+    engine.page("/metrics", AFTER);
+    let says = |mode: &str, port: u16| {
+        let info = format!(
+            r#"{{"tp_size":1,"disaggregation_mode":"{mode}","disaggregation_bootstrap_port":{port}}}"#
+        );
+        engine.page("/get_server_info", info);
+    };
+    for (mode, port, role, given, wanted) in [
+        ("prefill", 8998, Role::Prefill, Some(8998), ""),
+        ("prefill", 9001, Role::Prefill, Some(8998), "its bootstrap port is 9001, and 8998"),
+        ("decode", 8998, Role::Prefill, Some(8998), "given as prefill and runs for decode"),
+        ("decode", 8998, Role::Decode, None, ""),
+        ("null", 8998, Role::Decode, None, "given as decode and hands no KV cache over"),
+        ("null", 8998, Role::Plain, None, ""),
+        ("unheard-of", 8998, Role::Plain, None, ""),
+    ] {
+        says(mode, port);
+        let scraper = Scraper::new(config());
+        let backend = Backend { url: Arc::clone(&engine.url), role, bootstrap_port: given };
+        scraper.watch(Target { backend, metrics_urls: Vec::new() });
+        until_state(&scraper, State::Ok).await;
+        let report = scraper.snapshot().report(Instant::now());
+        let hint = &report.workers[0].hint;
+        assert!(hint.contains(wanted) && hint.is_empty() == wanted.is_empty(), "{mode}: {hint}");
+        assert_eq!(report.workers[0].mismatch.is_none(), wanted.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn workers_that_come_and_go_leave_nothing() {
     let engine = Engine::start().await;
     let scraper = watching(&engine);
     for number in 0..1000 {
-        let worker: Arc<str> = format!("{}/{number}", engine.url).into();
-        scraper.watch(Target { worker: Arc::clone(&worker), ..target(&engine) });
+        let worker = format!("{}/{number}", engine.url);
+        scraper.watch(at(&worker));
         assert_eq!(scraper.snapshot().workers.len(), 2);
         assert!(scraper.forget(&worker));
     }

@@ -127,7 +127,7 @@ pub(crate) struct Scraping {
 #[command(next_help_heading = "Logs and configuration")]
 pub(crate) struct Logs {
     /// Least severe level that is logged
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Info)]
+    #[arg(long, value_name = "LEVEL", value_enum, ignore_case = true, default_value_t = LogLevel::Info)]
     pub(crate) log_level: LogLevel,
 
     /// Write daily log files into this directory as well

@@ -18,13 +18,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("mcp-config-path", MCP),
     ("enable-igw", IGW),
     ("assignment-mode max-idle-secs bucket-adjust-interval-secs", POLICY),
-    ("oracle-wallet-path oracle-tns-alias oracle-connect-descriptor", HISTORY),
-    ("oracle-username oracle-password", HISTORY),
-    ("oracle-pool-min oracle-pool-max oracle-pool-timeout-secs", HISTORY),
-    ("postgres-db-url postgres-pool-max", HISTORY),
-    ("redis-url redis-pool-max redis-retention-days", HISTORY),
-    ("jwt-issuer jwt-audience jwt-jwks-uri jwt-role-mapping", CONTROL),
-    ("control-plane-api-keys control-plane-audit-enabled", CONTROL),
     ("dp-aware", RANKS),
     ("enable-trace otlp-traces-endpoint", TRACE),
     ("service-discovery service-discovery-port service-discovery-namespace", KUBERNETES),
@@ -32,8 +25,18 @@ const REFUSED: &[(&str, &str)] = &[
     ("tls-cert-path tls-key-path ca-cert-paths client-cert-path client-key-path", TLS),
 ];
 
+/// Beginnings of names, and what to do instead: of these there are more in each version.
+const REFUSED_KINDS: &[(&str, &str)] = &[
+    ("oracle-", HISTORY),
+    ("postgres-", HISTORY),
+    ("redis-", HISTORY),
+    ("jwt-", CONTROL),
+    ("control-plane-", CONTROL),
+];
+
 /// What to do instead of using the flag `name` (without dashes), if it is one that is turned away.
 pub(crate) fn refused(name: &str) -> Option<&'static str> {
-    let (_, instead) = REFUSED.iter().find(|(names, _)| names.split(' ').any(|one| one == name))?;
-    Some(instead)
+    let one = REFUSED.iter().find(|(names, _)| names.split(' ').any(|one| one == name));
+    let kind = || REFUSED_KINDS.iter().find(|(beginning, _)| name.starts_with(beginning));
+    one.or_else(kind).map(|(_, instead)| *instead)
 }

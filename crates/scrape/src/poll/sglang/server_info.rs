@@ -1,9 +1,10 @@
 //! `/get_server_info` (0.4.1 and newer) and `/server_info` (0.5.6 and newer).
 
+use plimsoll_wire::{Backend, Role};
 use serde::Deserialize;
 
 use super::loose::loose;
-use crate::Facts;
+use crate::{Facts, Mismatch};
 
 /// What is taken from the answer. It has the engine's own API key in it, among all its arguments.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -18,6 +19,11 @@ pub(crate) struct ServerInfo {
     /// Data ranks.
     #[serde(deserialize_with = "loose")]
     pub(crate) dp_size: Option<u32>,
+    /// The role: `prefill`, `decode` or, as a text, `null`.
+    #[serde(deserialize_with = "loose")]
+    disaggregation_mode: Option<String>,
+    #[serde(deserialize_with = "loose")]
+    disaggregation_bootstrap_port: Option<u16>,
     /// What the pool of one data rank holds.
     #[serde(deserialize_with = "loose")]
     max_total_num_tokens: Option<f64>,
@@ -48,6 +54,15 @@ impl ServerInfo {
     pub(crate) fn read(body: &[u8]) -> Option<Self> {
         let info: Self = serde_json::from_slice(body).ok()?;
         (info.tp_size.is_some() || info.max_total_num_tokens.is_some()).then_some(info)
+    }
+
+    /// Where it says of itself what the configuration says otherwise.
+    pub(crate) fn mismatch(&self, given: &Backend) -> Option<Mismatch> {
+        let role = match self.disaggregation_mode.as_deref() {
+            Some("null") => Some(Role::Plain),
+            mode => mode.and_then(|mode| mode.parse().ok()),
+        };
+        Mismatch::of(given, role, self.disaggregation_bootstrap_port)
     }
 
     /// What it says of the data ranks.

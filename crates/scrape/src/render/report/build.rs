@@ -64,7 +64,8 @@ impl WorkerReport {
             role: worker.role.as_str().into(),
             model: worker.model.as_deref().map(Into::into),
             state: worker.state.as_str().into(),
-            hint: worker.state.hint().into(),
+            hint: hint(worker),
+            mismatch: worker.mismatch.as_ref().map(ToString::to_string),
             sources: worker.sources.iter().copied().map(Source::as_str).map(Word::from).collect(),
             age_seconds: age.map(|age| rounded(age.as_secs_f64(), 1e3)),
             scrape_duration_seconds: worker
@@ -108,6 +109,15 @@ impl PoolReport {
             mamba_ratio: pool.mamba_ratio,
             usage_ratio_max: pool.usage_ratio_max,
         }
+    }
+}
+
+/// What to do: about what it is first, then about how it is read.
+fn hint(worker: &WorkerReading) -> Word {
+    match (worker.mismatch, worker.state.hint()) {
+        (None, hint) => hint.into(),
+        (Some(mismatch), "") => mismatch.to_string().into(),
+        (Some(mismatch), hint) => format!("{mismatch}; {hint}").into(),
     }
 }
 

@@ -11,7 +11,7 @@
 //!   }],
 //!   "workers": [{
 //!     "worker": "http://10.0.0.7:30000", "role": "decode", "model": "acme/tiny",
-//!     "state": "ok", "hint": "", "sources": ["metrics"],
+//!     "state": "ok", "hint": "", "mismatch": null, "sources": ["metrics"],
 //!     "age_seconds": 0.2, "scrape_duration_seconds": 0.004,
 //!     "engine": "sglang", "version": "0.5.9", "engine_model": "acme/tiny",
 //!     "tensor_ranks": 1, "data_ranks": 1,
@@ -117,6 +117,9 @@ pub struct WorkerReport {
     pub state: Word,
     /// What to do about it; empty where all is well.
     pub hint: Word,
+    /// Where it is not what the router was told that it is: [`Mismatch`](crate::Mismatch) in words. The
+    /// hint begins with it.
+    pub mismatch: Option<String>,
     /// Where the values came from.
     pub sources: Vec<Word>,
     /// Time since the values were read.
