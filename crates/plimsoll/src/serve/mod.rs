@@ -7,6 +7,7 @@
 mod accept;
 mod assembly;
 mod connection;
+mod found;
 mod loads;
 mod metering;
 mod names;
