@@ -76,7 +76,7 @@ async fn check(settings: &Settings) -> (String, bool) {
     (table(&report, &health), all_found && all_up && all_read && all_match)
 }
 
-/// The workers, those included that a name has now, and whether each name has some.
+/// The workers, those included that are found now, and whether all could be looked for.
 async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
     let (mut workers, mut all_found) = (serve::workers(&settings.topology), true);
     for name in &settings.worker_names {
@@ -84,6 +84,16 @@ async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
             Ok(found) => workers.extend(found),
             Err(error) => {
                 eprintln!("plimsoll: cannot look up {}:{}: {error}", name.host, name.port);
+                all_found = false;
+            }
+        }
+    }
+    #[cfg(feature = "kubernetes")]
+    if let Some(pods) = &settings.pods {
+        match Box::pin(serve::find_pods(pods)).await {
+            Ok(found) => workers.extend(found),
+            Err(error) => {
+                eprintln!("plimsoll: {error}");
                 all_found = false;
             }
         }

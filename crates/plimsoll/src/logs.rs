@@ -87,5 +87,11 @@ fn filter(level: LogLevel) -> Targets {
         LogLevel::Error => LevelFilter::ERROR,
     };
     let theirs = if ours == LevelFilter::TRACE { ours } else { ours.min(LevelFilter::WARN) };
-    Targets::new().with_default(theirs).with_target("plimsoll", ours)
+    let targets = Targets::new().with_default(theirs).with_target("plimsoll", ours);
+    // The client of Kubernetes has an error for each of its tries; those who try say what is wrong.
+    if ours < LevelFilter::DEBUG {
+        targets.with_target("kube_client", LevelFilter::OFF)
+    } else {
+        targets
+    }
 }

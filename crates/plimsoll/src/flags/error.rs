@@ -5,6 +5,8 @@ use std::{io, path::PathBuf};
 use plimsoll::CredentialHeader;
 use plimsoll_router::AddressError;
 
+#[cfg(feature = "kubernetes")]
+use super::pods::PodsError;
 use super::{place::Place, syntax::Syntax, worker::WorkerError};
 
 /// What is said to someone who gives nothing at all.
@@ -93,6 +95,10 @@ pub(crate) enum Problem {
     /// A bootstrap port where only prefill has one.
     #[error("takes NAME:PORT only; bootstrap ports are those of prefill engines")]
     NoBootstrapPort,
+    /// Which pods are workers.
+    #[cfg(feature = "kubernetes")]
+    #[error(transparent)]
+    Pods(#[from] PodsError),
     /// A worker's URL or bootstrap port.
     #[error(transparent)]
     Worker(#[from] WorkerError),

@@ -12,6 +12,8 @@ mod error;
 mod layer;
 mod parse;
 mod place;
+#[cfg(feature = "kubernetes")]
+mod pods;
 mod resolve;
 mod secret;
 mod settings;
@@ -22,6 +24,8 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "kubernetes")]
+pub(crate) use self::pods::Pods;
 pub(crate) use self::{
     command::{Command, Demo, Kv, Launch, ROUTER, Sim},
     error::UsageError,

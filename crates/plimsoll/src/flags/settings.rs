@@ -8,6 +8,8 @@ use plimsoll_router::{
 };
 use plimsoll_wire::{Engine, Role};
 
+#[cfg(feature = "kubernetes")]
+use super::Pods;
 use super::{
     Secret,
     table::{LogLevel, StreamUsage},
@@ -24,6 +26,9 @@ pub(crate) struct Settings {
     pub(crate) topology: Topology,
     /// Those of them that are found by name; only beside pairs, and none twice.
     pub(crate) worker_names: Vec<WorkerName>,
+    /// Those that are found as pods.
+    #[cfg(feature = "kubernetes")]
+    pub(crate) pods: Option<Pods>,
     /// Largest request body in bytes, at least 1.
     pub(crate) max_payload_size: usize,
     /// Longest wait for the first byte and between bytes of an answer, at least 1 s.
@@ -139,14 +144,14 @@ pub(crate) struct WorkerName {
 /// The workers, each by its base URL (`http://HOST[:PORT]`, no slash at the end), none twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Topology {
-    /// Prefill and decode engines; at least one of each, or names of them.
+    /// Prefill and decode engines; at least one of each, or names or labels of them.
     Pd {
         /// Prefill engines, each with its bootstrap port if it has one.
         prefill: Vec<(String, Option<u16>)>,
         /// Decode engines.
         decode: Vec<String>,
     },
-    /// Engines that answer whole requests; at least one.
+    /// Engines that answer whole requests; at least one, or labels of them.
     Plain(Vec<String>),
 }
 
@@ -162,6 +167,8 @@ impl Settings {
             metrics_listen: everywhere(29001),
             topology,
             worker_names: Vec::new(),
+            #[cfg(feature = "kubernetes")]
+            pods: None,
             max_payload_size: 512 << 20,
             request_timeout: Duration::from_secs(1800),
             shutdown_grace_period: Duration::from_secs(180),

@@ -12,6 +12,8 @@ mod loads;
 mod metering;
 mod names;
 mod page;
+#[cfg(feature = "kubernetes")]
+mod pods;
 mod readings;
 mod reload;
 mod signals;
@@ -30,6 +32,8 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
+#[cfg(feature = "kubernetes")]
+pub(crate) use self::pods::{PodsError, find as find_pods};
 pub(crate) use self::signals::Signals;
 pub(crate) use self::{assembly::workers, names::look_up, reload::Reload};
 use self::{
@@ -55,6 +59,10 @@ pub(crate) enum ServeError {
     /// The usage log cannot be opened.
     #[error("--usage-log: cannot write {path}: {source}")]
     UsageLog { path: String, source: io::Error },
+    /// There is no API server to find workers with.
+    #[cfg(feature = "kubernetes")]
+    #[error("--service-discovery: {0}")]
+    Pods(#[from] PodsError),
     /// A runtime or thread cannot be made.
     #[error("cannot start: {0}")]
     Start(#[from] io::Error),
@@ -114,6 +122,10 @@ impl Server {
         let mut background = cluster.probe();
         background.spawn(readings.clone().follow());
         background.spawn(names::follow(cluster.clone(), settings.worker_names));
+        #[cfg(feature = "kubernetes")]
+        if let Some(pods) = settings.pods {
+            background.spawn(pods::Source::new(pods).await?.follow(cluster.clone()));
+        }
         Ok(Self {
             exporter,
             readings,

@@ -6,6 +6,8 @@ use plimsoll_router::Cluster;
 use plimsoll_wire::Backend;
 
 use super::assembly::workers;
+#[cfg(feature = "kubernetes")]
+use crate::flags::Pods;
 use crate::{
     flags::{self, Command, Settings, UsageError, WorkerName},
     logs::Logs,
@@ -21,6 +23,9 @@ pub(crate) struct Reload {
     configured: Vec<Backend>,
     /// The names that are followed.
     names: Vec<WorkerName>,
+    /// The pods that are.
+    #[cfg(feature = "kubernetes")]
+    pods: Option<Pods>,
 }
 
 // === impl Reload ===
@@ -34,7 +39,15 @@ impl Reload {
         settings: &Settings,
     ) -> Self {
         let (configured, names) = (workers(&settings.topology), settings.worker_names.clone());
-        Self { arguments, variables, logs, configured, names }
+        Self {
+            arguments,
+            variables,
+            logs,
+            configured,
+            names,
+            #[cfg(feature = "kubernetes")]
+            pods: settings.pods.clone(),
+        }
     }
 
     /// Reads everything once more. Workers that are configured no longer are drained, new ones come;
@@ -51,6 +64,10 @@ impl Reload {
                 }
                 if settings.worker_names != self.names {
                     tracing::warn!("--prefill-dns and --decode-dns have changed: restart for that");
+                }
+                #[cfg(feature = "kubernetes")]
+                if settings.pods != self.pods {
+                    tracing::warn!("the flags about pods have changed: restart for that");
                 }
                 self.logs.set_level(settings.log_level);
                 self.change_workers(cluster, wanted);

@@ -2,6 +2,8 @@
 
 mod checks;
 mod metering;
+#[cfg(feature = "kubernetes")]
+mod pods;
 mod routing;
 mod scraping;
 mod topology;
@@ -19,6 +21,8 @@ use self::{
     topology::{topology, worker_names},
     warnings::warnings,
 };
+#[cfg(feature = "kubernetes")]
+use super::Pods;
 use super::{Launch, Settings, UsageError};
 
 /// Checks how the flags go together and applies what depends on several of them.
@@ -27,7 +31,13 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
     choices(flags, given)?;
     let (listen, metrics_listen) = listeners(&flags.listeners, given)?;
     let health = &flags.health;
-    let topology = topology(&flags.workers, given)?;
+    #[cfg(feature = "kubernetes")]
+    let pods = pods::pods(flags, given)?;
+    #[cfg(feature = "kubernetes")]
+    let found = pods.as_ref().map(Pods::roles).unwrap_or_default();
+    #[cfg(not(feature = "kubernetes"))]
+    let found = Vec::new();
+    let topology = topology(&flags.workers, &found, given)?;
     let buckets = rising(&flags.metering.prometheus_duration_buckets, given)?;
     Ok(Settings {
         listen,
@@ -35,6 +45,8 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         readings: readings(&flags.scraping, &topology, given)?,
         topology,
         worker_names: worker_names(&flags.workers, given)?,
+        #[cfg(feature = "kubernetes")]
+        pods,
         max_payload_size: flags.requests.max_payload_size,
         request_timeout: Duration::from_secs(flags.requests.request_timeout_secs),
         shutdown_grace_period: Duration::from_secs(flags.requests.shutdown_grace_period_secs),
@@ -72,6 +84,6 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         duration_buckets: buckets,
         log_level: flags.logs.log_level,
         log_dir: flags.logs.log_dir.clone(),
-        warnings: warnings(given),
+        warnings: warnings(flags, given),
     })
 }

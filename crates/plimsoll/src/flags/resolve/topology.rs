@@ -12,26 +12,33 @@ use crate::flags::{
     worker::{WorkerError, base_url, names, prefills},
 };
 
-/// The workers in the mode asked for.
-pub(super) fn topology(flags: &Workers, given: &Given) -> Result<Topology, UsageError> {
+/// The workers in the mode asked for. Of the roles in `found` there may be none: they come.
+pub(super) fn topology(
+    flags: &Workers,
+    found: &[Role],
+    given: &Given,
+) -> Result<Topology, UsageError> {
     let fault = |flag, problem| Err(fault(flag, given, problem));
+    let comes = |role, names: &[String]| found.contains(&role) || !names.is_empty();
     if !flags.pd_disaggregation {
         return match flags {
             _ if !flags.prefill.is_empty() => fault("prefill", Problem::NeedsPd),
             _ if !flags.decode.is_empty() => fault("decode", Problem::NeedsPd),
             _ if !flags.prefill_dns.is_empty() => fault("prefill-dns", Problem::NeedsPd),
             _ if !flags.decode_dns.is_empty() => fault("decode-dns", Problem::NeedsPd),
-            _ if flags.worker_urls.is_empty() => fault("worker-urls", Problem::NoWorkers),
+            _ if flags.worker_urls.is_empty() && !comes(Role::Plain, &[]) => {
+                fault("worker-urls", Problem::NoWorkers)
+            }
             _ => plain(&flags.worker_urls, given),
         };
     }
     match flags {
         _ if !flags.worker_urls.is_empty() => fault("worker-urls", Problem::PlainInPd),
-        _ if flags.prefill.is_empty() && flags.prefill_dns.is_empty() => fault(
+        _ if flags.prefill.is_empty() && !comes(Role::Prefill, &flags.prefill_dns) => fault(
             "pd-disaggregation",
             Problem::MissingRole("--prefill URL [BOOTSTRAP_PORT], or --prefill-dns"),
         ),
-        _ if flags.decode.is_empty() && flags.decode_dns.is_empty() => {
+        _ if flags.decode.is_empty() && !comes(Role::Decode, &flags.decode_dns) => {
             fault("pd-disaggregation", Problem::MissingRole("--decode URL, or --decode-dns"))
         }
         _ => pairs(flags, given),

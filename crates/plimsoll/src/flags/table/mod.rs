@@ -6,6 +6,8 @@
 
 mod choices;
 mod compat;
+#[cfg(feature = "kubernetes")]
+mod discovery;
 mod number;
 mod operation;
 mod refused;
@@ -24,6 +26,8 @@ pub(crate) use self::{
     serving::{Listeners, Policies, Requests, Workers},
 };
 
+#[cfg(feature = "kubernetes")]
+pub(crate) use self::discovery::Discovery;
 use super::command::Help;
 
 /// The longest time a flag takes, in seconds: one year, so that sums of times never overflow.
@@ -57,6 +61,9 @@ pub(crate) struct Flags {
     _help: Help,
     #[command(flatten)]
     pub(super) workers: Workers,
+    #[cfg(feature = "kubernetes")]
+    #[command(flatten)]
+    pub(super) discovery: Discovery,
     #[command(flatten)]
     pub(super) listeners: Listeners,
     #[command(flatten)]

@@ -3,6 +3,7 @@
 const CONTROL: &str = "not supported: guard the admin routes by --api-key";
 const HISTORY: &str = "not supported: keep conversations in the client, or in a service in front";
 const IGW: &str = "not supported: run one plimsoll for each group of models";
+#[cfg(not(feature = "kubernetes"))]
 const KUBERNETES: &str = "needs the cargo feature `kubernetes`, which this build lacks: find the \
      workers by headless services with --prefill-dns and --decode-dns, or name them by their URLs";
 const MCP: &str = "not supported: run tools in the client, or in a service in front";
@@ -20,7 +21,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("assignment-mode max-idle-secs bucket-adjust-interval-secs", POLICY),
     ("dp-aware", RANKS),
     ("enable-trace otlp-traces-endpoint", TRACE),
+    #[cfg(not(feature = "kubernetes"))]
     ("service-discovery service-discovery-port service-discovery-namespace", KUBERNETES),
+    #[cfg(not(feature = "kubernetes"))]
     ("selector prefill-selector decode-selector", KUBERNETES),
     ("tls-cert-path tls-key-path ca-cert-paths client-cert-path client-key-path", TLS),
 ];

@@ -3,6 +3,8 @@ mod errors;
 mod forms;
 mod looks;
 mod metering;
+#[cfg(feature = "kubernetes")]
+mod pods;
 mod precedence;
 mod readings;
 mod refused;

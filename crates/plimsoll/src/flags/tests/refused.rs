@@ -13,7 +13,9 @@ fn flags_are_refused_whatever_follows_them() {
         ("control-plane-api-keys", "--api-key"),
         ("dp-aware", "ranks"),
         ("otlp-traces-endpoint", "traceparent"),
+        #[cfg(not(feature = "kubernetes"))]
         ("service-discovery", "`kubernetes`"),
+        #[cfg(not(feature = "kubernetes"))]
         ("prefill-selector", "`kubernetes`"),
         ("ca-cert-paths", "`tls`"),
     ] {
