@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plimsoll_sim::{Fault, FaultAction, Role, SimConfig, SimEngine};
+use plimsoll_sim::{Fault, FaultAction, Role, SimConfig, SimEngine, Totals};
 use tokio::time::{Instant, sleep};
 
 use crate::support::{eventually, pair_line, sim};
@@ -93,6 +93,10 @@ impl Seat {
 
     pub(super) fn url(&self) -> &str {
         &self.url
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        self.engine.as_ref().expect("it is cured").totals()
     }
 
     pub(super) async fn strike(&mut self, trouble: Trouble) {

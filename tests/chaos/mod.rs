@@ -3,6 +3,8 @@
 
 mod clients;
 mod engines;
+mod mixture;
+mod soak;
 
 use std::{collections::BTreeMap, env, time::Duration};
 

@@ -141,6 +141,12 @@ impl Plimsoll {
         number.parse::<u64>().expect("a number") << 10
     }
 
+    /// How many files and sockets it has open.
+    pub(crate) fn open_files(&self) -> u64 {
+        let id = self.child.id().expect("it runs");
+        fs::read_dir(format!("/proc/{id}/fd")).expect("a Linux").count() as u64
+    }
+
     /// Sends it a signal, named as `kill` names it.
     pub(crate) async fn signal(&self, name: &str) {
         let id = self.child.id().expect("it runs").to_string();
