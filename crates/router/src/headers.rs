@@ -1,9 +1,6 @@
 //! Which headers go on, in both directions.
 
-use http::{
-    HeaderMap, HeaderName, HeaderValue, Response, Version,
-    header::{self, Entry},
-};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, Version, header};
 use plimsoll_wire::reply;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -92,17 +89,16 @@ fn remove(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     }
 }
 
-/// The request's id: as the client names it in the first of `names` that it sent, else a new one.
-/// It is left in the headers as `x-request-id`.
+/// The request's id: as the client names it in the first of `names` that it sent, else a new one; an
+/// empty name is none. It is left in the headers as `x-request-id`.
 pub(crate) fn request_id(headers: &mut HeaderMap, names: &[HeaderName]) -> HeaderValue {
-    let given = names.iter().find_map(|name| headers.get(name)).cloned();
-    match headers.entry(REQUEST_ID) {
-        Entry::Occupied(entry) => entry.get().clone(),
-        Entry::Vacant(entry) => {
-            let id = given.unwrap_or_else(new_id);
-            entry.insert(id).clone()
-        }
+    let named = |name: &HeaderName| headers.get(name).filter(|id| !id.is_empty()).cloned();
+    if let Some(id) = named(&REQUEST_ID) {
+        return id;
     }
+    let id = names.iter().find_map(named).unwrap_or_else(new_id);
+    headers.insert(REQUEST_ID, id.clone());
+    id
 }
 
 fn new_id() -> HeaderValue {
@@ -158,6 +154,9 @@ mod tests {
             (request_id(&mut other, &names), &other[REQUEST_ID]),
             ("b".try_into().unwrap(), &"b".try_into().unwrap())
         );
+        let mut empty = headers(&[("x-request-id", ""), ("x-trace-id", "b")]);
+        assert_eq!(request_id(&mut empty, &names), "b");
+        assert_eq!(empty[REQUEST_ID], "b");
         let (mut one, mut two) = (HeaderMap::new(), HeaderMap::new());
         let (one, two) = (request_id(&mut one, &names), request_id(&mut two, &names));
         assert!(one.len() == 32 && one != two);

@@ -6,6 +6,7 @@ use plimsoll_router::Cluster;
 use plimsoll_wire::Backend;
 use tokio::{
     net,
+    task::JoinSet,
     time::{MissedTickBehavior, interval, timeout},
 };
 
@@ -26,15 +27,10 @@ struct Named {
 /// Keeps the workers as their names say, until the task is dropped.
 pub(super) async fn follow(cluster: Arc<Cluster>, names: Vec<WorkerName>) {
     let named = |name| Named { name, found: Found::default(), trouble: Trouble::default() };
-    let mut named: Vec<_> = names.into_iter().map(named).collect();
-    let mut ticks = interval(EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while !named.is_empty() {
-        ticks.tick().await;
-        for one in &mut named {
-            one.look(&cluster).await;
-        }
-    }
+    // Each by itself: a name that takes its time delays no other.
+    let mut all: JoinSet<_> =
+        names.into_iter().map(|name| named(name).follow(cluster.clone())).collect();
+    while all.join_next().await.is_some() {}
 }
 
 /// The workers that a name has now. Where an engine has addresses of both kinds it would be found by
@@ -55,6 +51,15 @@ pub(crate) async fn look_up(name: &WorkerName) -> io::Result<Vec<Backend>> {
 // === impl Named ===
 
 impl Named {
+    async fn follow(mut self, cluster: Arc<Cluster>) {
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.look(&cluster).await;
+        }
+    }
+
     async fn look(&mut self, cluster: &Cluster) {
         let trouble = match look_up(&self.name).await {
             Ok(wanted) => self.found.adopt(cluster, &wanted),

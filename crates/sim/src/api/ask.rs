@@ -55,7 +55,7 @@ impl Refused {
     /// The answer: JSON, or for `/generate` a stream, if the request asks for one.
     pub(super) fn reply(&self, api: Api, dialect: &dyn Dialect) -> Reply {
         if api == Api::Native && self.stream && self.problem.is_streamed() {
-            let event = dialect.problem_event(&self.problem);
+            let event = self.problem.event(dialect.shape());
             reply::events(SimBody::events(|outlet| async move {
                 outlet.send(event).await;
                 outlet.send(run::DONE).await;

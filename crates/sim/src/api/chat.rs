@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::{
-    problem::Problem,
+    problem::Shape,
     run::{Answer, Dialect, event},
     usage::{Finish, Metadata, Usage},
 };
@@ -122,12 +122,8 @@ impl Dialect for Chat {
         Some(chunk(answer, &sequences[0], &[], Some(usage)))
     }
 
-    fn problem(&self, problem: &Problem) -> Vec<u8> {
-        problem.flat()
-    }
-
-    fn problem_event(&self, problem: &Problem) -> Bytes {
-        problem.flat_event()
+    fn shape(&self) -> Shape {
+        Shape::Flat
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::{
-    problem::Problem,
+    problem::Shape,
     run::{Answer, Dialect, event},
     usage::{Finish, Metadata, ShortUsage, Usage},
 };
@@ -62,10 +62,6 @@ impl Dialect for Completions {
         serde_json::to_vec(&whole).unwrap_or_default()
     }
 
-    fn opening(&self, _: &Answer, _: usize, _: &Sequence) -> Option<Bytes> {
-        None
-    }
-
     fn piece(&self, answer: &Answer, index: usize, sequence: &Sequence, text: &str) -> Bytes {
         let ended = sequence.is_done();
         let finish = if ended { Finish::of(sequence) } else { Finish::NONE };
@@ -75,21 +71,13 @@ impl Dialect for Completions {
         chunk(answer, sequence, &[choice(index, text, finish)], usage)
     }
 
-    fn closing(&self, _: &Answer, _: usize, _: &[Sequence]) -> Option<Bytes> {
-        None
-    }
-
     fn usage(&self, answer: &Answer, sequences: &[Sequence]) -> Option<Bytes> {
         let usage = Usage::of(sequences, answer.engine.config.cache_report);
         Some(chunk(answer, &sequences[0], &[], Some(usage.short())))
     }
 
-    fn problem(&self, problem: &Problem) -> Vec<u8> {
-        problem.flat()
-    }
-
-    fn problem_event(&self, problem: &Problem) -> Bytes {
-        problem.flat_event()
+    fn shape(&self) -> Shape {
+        Shape::Flat
     }
 }
 

@@ -5,7 +5,7 @@ use plimsoll_wire::Role;
 use serde::Serialize;
 
 use super::{
-    problem::Problem,
+    problem::Shape,
     run::{Answer, Dialect, event},
     usage::WeightVersion,
 };
@@ -112,29 +112,17 @@ impl Dialect for Native {
         bytes.unwrap_or_default()
     }
 
-    fn opening(&self, _: &Answer, _: usize, _: &Sequence) -> Option<Bytes> {
-        None
-    }
-
     fn piece(&self, answer: &Answer, index: usize, sequence: &Sequence, _: &str) -> Bytes {
         let index = answer.ask.is_list.then_some(index);
         event(&Item { index, ..item(answer, sequence) })
-    }
-
-    fn closing(&self, _: &Answer, _: usize, _: &[Sequence]) -> Option<Bytes> {
-        None
     }
 
     fn usage(&self, _: &Answer, _: &[Sequence]) -> Option<Bytes> {
         None
     }
 
-    fn problem(&self, problem: &Problem) -> Vec<u8> {
-        problem.native()
-    }
-
-    fn problem_event(&self, problem: &Problem) -> Bytes {
-        problem.native_event()
+    fn shape(&self) -> Shape {
+        Shape::Native
     }
 }
 

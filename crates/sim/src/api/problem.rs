@@ -16,6 +16,17 @@ pub(super) const FLAT_FAULT: &[u8] = b"data: {\"error\": {\"object\": \"error\",
 pub(super) const NESTED_FAULT: &[u8] = b"data: {\"error\": {\"message\": \"Scripted fault\", \
     \"type\": \"InternalServerError\", \"param\": null, \"code\": 500}}\n\n";
 
+/// How an API tells errors.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape {
+    /// SGLang's OpenAI routes.
+    Flat,
+    /// vLLM.
+    Nested,
+    /// `/generate`.
+    Native,
+}
+
 /// Why a request cannot be served.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
@@ -157,8 +168,25 @@ impl Problem {
         self.status
     }
 
-    /// The flat shape of the OpenAI routes.
-    pub(super) fn flat(&self) -> Vec<u8> {
+    /// The whole answer.
+    pub(super) fn json(&self, shape: Shape) -> Vec<u8> {
+        match shape {
+            Shape::Flat => self.flat(),
+            Shape::Nested => self.nested(),
+            Shape::Native => self.native(),
+        }
+    }
+
+    /// The event within a stream.
+    pub(super) fn event(&self, shape: Shape) -> Bytes {
+        match shape {
+            Shape::Flat => self.flat_event(),
+            Shape::Nested => self.nested_event(),
+            Shape::Native => self.native_event(),
+        }
+    }
+
+    fn flat(&self) -> Vec<u8> {
         let flat = Flat {
             object: "error",
             message: &self.message,
@@ -169,8 +197,8 @@ impl Problem {
         serde_json::to_vec(&flat).unwrap_or_default()
     }
 
-    /// The error within a stream of the OpenAI routes, spaced as Python's `json.dumps` does.
-    pub(super) fn flat_event(&self) -> Bytes {
+    /// Spaced as Python's `json.dumps` does.
+    fn flat_event(&self) -> Bytes {
         let kind = match self.status {
             StatusCode::BAD_REQUEST => "BAD_REQUEST",
             _ => "INTERNAL_SERVER_ERROR",
@@ -184,14 +212,13 @@ impl Problem {
         event.into()
     }
 
-    /// vLLM's shape.
-    pub(super) fn nested(&self) -> Vec<u8> {
+    fn nested(&self) -> Vec<u8> {
         let error = self.nested_error();
         serde_json::to_vec(&Nested { error }).unwrap_or_default()
     }
 
-    /// vLLM's error within a stream, spaced as Python's `json.dumps` does.
-    pub(super) fn nested_event(&self) -> Bytes {
+    /// Spaced as Python's `json.dumps` does.
+    fn nested_event(&self) -> Bytes {
         let Fault { message, r#type, param, code } = self.nested_error();
         let [message, param] = [Some(message), param].map(Value::from);
         let event = format!(
@@ -210,14 +237,12 @@ impl Problem {
         }
     }
 
-    /// The shape of `/generate`.
-    pub(super) fn native(&self) -> Vec<u8> {
+    fn native(&self) -> Vec<u8> {
         let nested = Nested { error: Message { message: &self.message } };
         serde_json::to_vec(&nested).unwrap_or_default()
     }
 
-    /// The error within a stream of `/generate`.
-    pub(super) fn native_event(&self) -> Bytes {
+    fn native_event(&self) -> Bytes {
         let bad = self.status == StatusCode::BAD_REQUEST;
         let r#type = if bad { "invalid_request_error" } else { "internal_server_error" };
         let code = self.status.as_u16();

@@ -6,7 +6,10 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde::Serialize;
 
-use super::{Ask, problem::Problem};
+use super::{
+    Ask,
+    problem::{Problem, Shape},
+};
 use crate::{
     clock,
     join::join_all,
@@ -37,22 +40,23 @@ pub(super) trait Dialect: Sync {
     fn whole(&self, answer: &Answer, sequences: &[Sequence]) -> Vec<u8>;
 
     /// The event before a sequence's first, if any.
-    fn opening(&self, answer: &Answer, index: usize, sequence: &Sequence) -> Option<Bytes>;
+    fn opening(&self, _: &Answer, _index: usize, _: &Sequence) -> Option<Bytes> {
+        None
+    }
 
     /// The event for a new piece of a sequence.
     fn piece(&self, answer: &Answer, index: usize, sequence: &Sequence, text: &str) -> Bytes;
 
-    /// The event that tells the end of a sequence, sent after all have ended.
-    fn closing(&self, answer: &Answer, index: usize, sequences: &[Sequence]) -> Option<Bytes>;
+    /// The event that tells the end of a sequence, sent after all have ended, if any.
+    fn closing(&self, _: &Answer, _index: usize, _: &[Sequence]) -> Option<Bytes> {
+        None
+    }
 
     /// The event that tells usage, sent if asked for.
     fn usage(&self, answer: &Answer, sequences: &[Sequence]) -> Option<Bytes>;
 
-    /// An error as JSON.
-    fn problem(&self, problem: &Problem) -> Vec<u8>;
-
-    /// The event that tells an error.
-    fn problem_event(&self, problem: &Problem) -> Bytes;
+    /// How it tells errors.
+    fn shape(&self) -> Shape;
 
     /// Whether a failed stream still tells its usage.
     fn tells_usage_of_failures(&self) -> bool {
@@ -61,7 +65,7 @@ pub(super) trait Dialect: Sync {
 
     /// The answer instead of one that cannot be given.
     fn refuse(&self, problem: &Problem) -> Reply {
-        reply::json(problem.status(), self.problem(problem))
+        reply::json(problem.status(), problem.json(self.shape()))
     }
 }
 
@@ -123,7 +127,7 @@ pub(super) fn stream(
         let (sequences, results): (Vec<_>, Vec<_>) = ended.await.into_iter().unzip();
         let problem = results.into_iter().find_map(Result::err);
         if let Some(problem) = &problem {
-            outlet.send(dialect.problem_event(problem)).await;
+            outlet.send(problem.event(dialect.shape())).await;
         } else {
             for index in 0..sequences.len() {
                 if let Some(event) = dialect.closing(&answer, index, &sequences) {

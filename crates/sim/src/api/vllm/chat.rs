@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{MaybeNull, NULL, Null, fingerprint, finish_reason, transfer::Transfer, usage::Usage};
 use crate::{
     api::{
-        problem::Problem,
+        problem::Shape,
         run::{Answer, Dialect, event},
     },
     sequence::Sequence,
@@ -158,10 +158,6 @@ impl Dialect for Chat {
         })
     }
 
-    fn closing(&self, _: &Answer, _: usize, _: &[Sequence]) -> Option<Bytes> {
-        None
-    }
-
     fn usage(&self, answer: &Answer, sequences: &[Sequence]) -> Option<Bytes> {
         Some(event(&Chunk {
             usage: Some(Usage::last(answer, sequences, true)),
@@ -170,12 +166,8 @@ impl Dialect for Chat {
         }))
     }
 
-    fn problem(&self, problem: &Problem) -> Vec<u8> {
-        problem.nested()
-    }
-
-    fn problem_event(&self, problem: &Problem) -> Bytes {
-        problem.nested_event()
+    fn shape(&self) -> Shape {
+        Shape::Nested
     }
 
     fn tells_usage_of_failures(&self) -> bool {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Null, fingerprint, finish_reason, transfer::Transfer, usage::Usage};
 use crate::{
     api::{
-        problem::Problem,
+        problem::Shape,
         run::{Answer, Dialect, event},
     },
     sequence::Sequence,
@@ -98,10 +98,6 @@ impl Dialect for Completions {
         serde_json::to_vec(&whole).unwrap_or_default()
     }
 
-    fn opening(&self, _: &Answer, _: usize, _: &Sequence) -> Option<Bytes> {
-        None
-    }
-
     fn piece(&self, answer: &Answer, index: usize, sequence: &Sequence, text: &str) -> Bytes {
         let ended = sequence.is_done();
         let choice = ChunkChoice {
@@ -121,10 +117,6 @@ impl Dialect for Completions {
         })
     }
 
-    fn closing(&self, _: &Answer, _: usize, _: &[Sequence]) -> Option<Bytes> {
-        None
-    }
-
     fn usage(&self, answer: &Answer, sequences: &[Sequence]) -> Option<Bytes> {
         Some(event(&Chunk {
             usage: Some(Usage::last(answer, sequences, false)),
@@ -133,12 +125,8 @@ impl Dialect for Completions {
         }))
     }
 
-    fn problem(&self, problem: &Problem) -> Vec<u8> {
-        problem.nested()
-    }
-
-    fn problem_event(&self, problem: &Problem) -> Bytes {
-        problem.nested_event()
+    fn shape(&self) -> Shape {
+        Shape::Nested
     }
 
     fn tells_usage_of_failures(&self) -> bool {
