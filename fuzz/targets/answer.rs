@@ -1,0 +1,5 @@
+//! See `checks::answer`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz_checks::answer::check(bytes));
