@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{error::Error, iter, sync::Arc, time::Duration};
 
 use http::StatusCode;
 use plimsoll_wire::{Engine, PeekError, Role};
@@ -15,6 +15,9 @@ pub enum LegError {
     /// The connection died before the answer's head.
     #[error("closed the connection before it answered")]
     NoHead(#[source] hyper::Error),
+    /// What came instead of an answer's head is none, or too large.
+    #[error("answered what is no HTTP/1.1: {}", innermost(.0))]
+    BadHead(#[source] hyper::Error),
     /// A connection that had served before died under the request, before the answer's head.
     #[error("closed an idle connection")]
     Stale(#[source] hyper::Error),
@@ -22,7 +25,7 @@ pub enum LegError {
     #[error("answered 101, but no other protocol was asked for")]
     Switched,
     /// The connection died within the answer's body.
-    #[error("broke off its answer")]
+    #[error("broke off its answer: {}", innermost(.0))]
     BrokenOff(#[source] hyper::Error),
     /// No byte came for too long.
     #[error("sent nothing for {} s", .0.as_secs_f64())]
@@ -156,6 +159,12 @@ pub enum RouteError {
     /// The workers were not changed.
     #[error(transparent)]
     Admin(#[from] AdminError),
+}
+
+/// What is at the bottom of an error: hyper's own words say only where it happened.
+pub(crate) fn innermost(error: &hyper::Error) -> &(dyn Error + 'static) {
+    let causes = iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
+    causes.last().unwrap_or(error)
 }
 
 // === impl RouteError ===

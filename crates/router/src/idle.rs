@@ -54,13 +54,42 @@ impl Idle {
                 return Poll::Pending;
             }
             self.task = Some(cx.waker().clone());
-            if sleep.as_mut().poll(cx).is_pending() {
+            // A task that has read enough for once is told that no timer has fired.
+            if !sleep.is_elapsed() && sleep.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
             if Instant::now() >= end {
                 return Poll::Ready(());
             }
             sleep.as_mut().reset(end);
+            // Who waits for it must be made known again.
+            self.task = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, time::Duration};
+
+    use tokio::time::{Instant, sleep};
+
+    use super::Idle;
+
+    const LIMIT: Duration = Duration::from_secs(1);
+
+    /// The timer that was made for the first wait fires once before that.
+    #[tokio::test(start_paused = true)]
+    async fn what_came_puts_the_end_off() {
+        let (begun, mut idle) = (Instant::now(), Idle::new(LIMIT));
+        for _ in 0..3 {
+            tokio::select! {
+                () = poll_fn(|cx| idle.poll(cx)) => panic!("after {:?}", begun.elapsed()),
+                () = sleep(LIMIT * 3 / 4) => idle.touch(),
+            }
+        }
+        poll_fn(|cx| idle.poll(cx)).await;
+        let waited = begun.elapsed().as_millis();
+        assert!((3250..3270).contains(&waited), "{waited} ms");
     }
 }

@@ -15,7 +15,10 @@ use hyper_util::rt::TokioIo;
 use plimsoll_wire::Splice;
 use tokio::net::TcpStream;
 
-use super::doorbell::Doorbell;
+use super::{
+    doorbell::Doorbell,
+    socket::{Allowance, Socket},
+};
 
 /// What is sent over a connection.
 pub(super) type Sending = Request<Full<Splice>>;
@@ -27,18 +30,20 @@ pub(super) struct Connection {
     /// There until the connection has ended.
     driver: Option<Box<Driver>>,
     bell: Doorbell,
+    allowance: Allowance,
     has_served: bool,
 }
 
-type Driver = http1::Connection<TokioIo<TcpStream>, Full<Splice>>;
+type Driver = http1::Connection<Socket, Full<Splice>>;
 
 // === impl Connection ===
 
 impl Connection {
     pub(super) async fn over(stream: TokioIo<TcpStream>) -> hyper::Result<Self> {
-        let (sender, driver) = http1::handshake(stream).await?;
+        let allowance = Allowance::new();
+        let (sender, driver) = http1::handshake(Socket::new(stream, allowance.clone())).await?;
         let driver = Some(Box::new(driver));
-        Ok(Self { sender, driver, bell: Doorbell::new(), has_served: false })
+        Ok(Self { sender, driver, bell: Doorbell::new(), allowance, has_served: false })
     }
 
     /// It has brought an answer before.
@@ -49,6 +54,7 @@ impl Connection {
     /// It has brought the head of an answer.
     pub(super) fn note_head(&mut self) {
         self.has_served = true;
+        self.allowance.lift();
     }
 
     /// Sends a request and waits for the answer's head. A request that was never begun comes back
@@ -57,6 +63,7 @@ impl Connection {
         &mut self,
         request: Sending,
     ) -> Result<Response<Incoming>, TrySendError<Sending>> {
+        self.allowance.limit();
         let mut answer = pin!(self.sender.try_send_request(request));
         poll_fn(|cx| self.drive(cx, |cx| answer.as_mut().poll(cx))).await
     }

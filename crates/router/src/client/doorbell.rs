@@ -21,6 +21,10 @@ struct Inside {
     task: Mutex<Waker>,
 }
 
+/// How many steps are taken in a row. Whoever rings in each of them has more to do than there is
+/// time for: where tokio stops a task that has read enough for once, it rings until that returns.
+const MOST: u32 = 32;
+
 /// The task runs, or nobody waits.
 const MUTED: u8 = 0;
 /// It rang meanwhile.
@@ -51,7 +55,7 @@ impl Doorbell {
             return Poll::Pending;
         }
         let inner = &mut Context::from_waker(&self.waker);
-        loop {
+        for _ in 0..MOST {
             state.store(MUTED, Ordering::Release);
             if let Poll::Ready(ready) = step(inner) {
                 return Poll::Ready(ready);
@@ -61,6 +65,9 @@ impl Doorbell {
                 return Poll::Pending;
             }
         }
+        // It has rung, so that the next call takes a step.
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
@@ -118,6 +125,22 @@ mod tests {
         });
         assert_eq!((listened, steps), (Poll::Pending, 3));
         assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    }
+
+    /// It would not end: what rings each time waits for others to have their turn.
+    #[test]
+    fn who_rings_in_every_step_gives_way() {
+        let (wakes, bell) = (Arc::<Wakes>::default(), Doorbell::new());
+        let (task, mut steps) = (Waker::from(wakes.clone()), 0);
+        for turns in 1..4 {
+            let listened = bell.listen(&mut Context::from_waker(&task), |cx| {
+                steps += 1;
+                cx.waker().wake_by_ref();
+                Poll::<()>::Pending
+            });
+            assert_eq!((listened, wakes.0.load(Ordering::Relaxed)), (Poll::Pending, turns));
+            assert_eq!(steps, turns * super::MOST as usize);
+        }
     }
 
     #[test]

@@ -7,10 +7,12 @@ mod answer;
 mod connection;
 mod doorbell;
 mod pool;
+mod socket;
 
 use std::{
     fmt,
     future::Future,
+    io,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -26,7 +28,7 @@ use self::{
     connection::{Connection, Sending},
     pool::Pool,
 };
-use crate::{LegError, Worker};
+use crate::{LegError, Worker, error};
 
 /// Connections to workers. Clones share them; they belong to the runtime that first used them.
 #[derive(Clone, Debug)]
@@ -127,6 +129,13 @@ impl LegError {
     /// The error of a leg that had no head yet, on a connection that had served before, or not.
     fn before_head(error: hyper::Error, had_served: bool) -> Self {
         // What came and is no answer came from a worker that lives.
-        if had_served && !error.is_parse() { Self::Stale(error) } else { Self::NoHead(error) }
+        let is_flood = error::innermost(&error).downcast_ref().map(io::Error::kind);
+        if error.is_parse() || is_flood == Some(io::ErrorKind::InvalidData) {
+            Self::BadHead(error)
+        } else if had_served {
+            Self::Stale(error)
+        } else {
+            Self::NoHead(error)
+        }
     }
 }

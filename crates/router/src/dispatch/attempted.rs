@@ -65,7 +65,7 @@ impl From<&LegError> for RetryReason {
         match error {
             LegError::Connect(_) => Self::ConnectError,
             LegError::Stale(_) => Self::StaleConnection,
-            LegError::NoHead(_) | LegError::BrokenOff(_) => Self::Reset,
+            LegError::NoHead(_) | LegError::BadHead(_) | LegError::BrokenOff(_) => Self::Reset,
             LegError::Switched => Self::Status5xx,
             LegError::Idle(_) => Self::Timeout,
         }

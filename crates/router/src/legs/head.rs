@@ -102,7 +102,9 @@ impl Attempt {
     pub(super) fn fail(&mut self, error: LegError) -> RouteError {
         match &error {
             LegError::Connect(_) => self.settle(AttemptResult::ConnectError),
-            LegError::NoHead(_) | LegError::BrokenOff(_) => self.settle(AttemptResult::Reset),
+            LegError::NoHead(_) | LegError::BadHead(_) | LegError::BrokenOff(_) => {
+                self.settle(AttemptResult::Reset);
+            }
             LegError::Switched => self.settle(AttemptResult::Status5xx),
             LegError::Idle(_) => self.settle(AttemptResult::Timeout),
             // A connection grows old on its own.
