@@ -108,9 +108,15 @@ pub enum RouteError {
     /// The body broke off.
     #[error("the request body could not be read to its end")]
     BodyBroke,
+    /// No more of the body came.
+    #[error("the rest of the request body did not come in time")]
+    BodyStalled,
     /// The body is not JSON.
     #[error("{0}")]
     NotJson(String),
+    /// It names more than one host, so a proxy may have taken it for another request.
+    #[error("the request names more than one host")]
+    Hosts,
     /// A field or header that steers the engine.
     #[error("'{0}' is set by the router and may not come from a client (--allow-client-routing)")]
     Steering(String),
@@ -202,9 +208,11 @@ impl RouteError {
             | Self::PrefillReported { .. }
             | Self::PrefillUnreadable { .. } => StatusCode::BAD_GATEWAY,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyStalled => StatusCode::REQUEST_TIMEOUT,
             Self::ClientLeft
             | Self::BodyBroke
             | Self::NotJson(_)
+            | Self::Hosts
             | Self::Steering(_)
             | Self::Choices { .. }
             | Self::Prompts { .. } => StatusCode::BAD_REQUEST,
@@ -245,7 +253,9 @@ impl RouteError {
             | Self::PrefillUnreadable { .. } => "upstream_error",
             Self::TooLarge { .. } => "request_too_large",
             Self::ClientLeft | Self::BodyBroke => "incomplete_body",
+            Self::BodyStalled => "request_timeout",
             Self::NotJson(_) => "invalid_json",
+            Self::Hosts => "invalid_request",
             Self::Steering(_) => "field_not_allowed",
             Self::Choices { .. } | Self::Prompts { .. } => "unsupported_value",
             Self::Unauthorized => "invalid_api_key",

@@ -33,6 +33,11 @@ pub(crate) fn steering(headers: &HeaderMap) -> Option<&str> {
     names.find(|name| *name == STEERING || name.starts_with(STEERING_PREFIX))
 }
 
+/// Whether they name more than one host (RFC 9112, section 3.2: such a request is refused).
+pub(crate) fn names_hosts(headers: &HeaderMap) -> bool {
+    headers.get_all(header::HOST).iter().nth(1).is_some()
+}
+
 /// Headers by which clients name their session, most telling first: that of the SGLang router and
 /// those of vLLM's.
 static SESSION: [HeaderName; 4] = [

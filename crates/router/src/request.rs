@@ -23,12 +23,6 @@ pub(crate) struct Inference {
     pub(crate) slot: PeekSlot,
 }
 
-/// A body that cannot be read to its end.
-struct Broken {
-    /// The client has left.
-    left: bool,
-}
-
 // === impl Inference ===
 
 impl Inference {
@@ -84,15 +78,10 @@ pub(crate) async fn collect<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     if body.size_hint().lower() > limit {
         return Err(too_large);
     }
-    let mut body = pin!(body.map_err(|error| Broken { left: has_left(&*error.into()) }));
+    let mut body = pin!(body.map_err(|error| broken(&*error.into())));
     let mut whole = Splice::default();
     while let Some(frame) = body.frame().await {
-        let frame = match frame {
-            Ok(frame) => frame,
-            Err(Broken { left: true }) => return Err(RouteError::ClientLeft),
-            Err(Broken { left: false }) => return Err(RouteError::BodyBroke),
-        };
-        if let Ok(data) = frame.into_data() {
+        if let Ok(data) = frame?.into_data() {
             whole.push(data);
         }
         if whole.len() as u64 > limit {
@@ -102,18 +91,18 @@ pub(crate) async fn collect<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     Ok(whole)
 }
 
-/// Whether an error means that the connection is gone, not that what came cannot be read.
-fn has_left(error: &(dyn Error + 'static)) -> bool {
-    let mut causes = iter::successors(Some(error), |&error| error.source());
-    causes.any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| {
-            matches!(
-                error.kind(),
-                io::ErrorKind::UnexpectedEof
-                    | io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::ConnectionAborted
-                    | io::ErrorKind::BrokenPipe
-            )
-        })
-    })
+/// Why a body cannot be read to its end: the connection is gone, the rest did not come, or what came
+/// cannot be read.
+fn broken(error: &(dyn Error + 'static)) -> RouteError {
+    let causes = iter::successors(Some(error), |&error| error.source());
+    let mut kinds = causes.filter_map(|cause| cause.downcast_ref().map(io::Error::kind));
+    let told = kinds.find_map(|kind| match kind {
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe => Some(RouteError::ClientLeft),
+        io::ErrorKind::TimedOut => Some(RouteError::BodyStalled),
+        _ => None,
+    });
+    told.unwrap_or(RouteError::BodyBroke)
 }

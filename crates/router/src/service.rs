@@ -31,6 +31,9 @@ use crate::{
 
 /// Sends requests to the workers of a [`Cluster`]. Never fails: what goes wrong is an answer.
 ///
+/// A request body whose error, or what caused it, is an [`io::Error`](std::io::Error) of the kind
+/// `TimedOut` is one that stalled: the answer is 408.
+///
 /// Clones share their connections, which belong to the runtime that first used them: make one for
 /// each serving thread.
 #[derive(Clone, Debug)]
@@ -80,6 +83,9 @@ impl Router {
         B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
         let config = self.cluster.config();
+        if headers::names_hosts(request.headers()) {
+            return Err(RouteError::Hosts);
+        }
         let route = Route::find(request.method(), request.uri().path(), &config.metrics_address);
         if !route.as_ref().is_ok_and(|route| route.is_open()) {
             authorize(request.headers(), config.authorization.as_ref())?;
