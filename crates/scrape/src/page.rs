@@ -15,6 +15,9 @@ const EPSILON: f64 = 1e-6;
 /// More data ranks than an engine has are not believed.
 const MAX_RANKS: u32 = 1024;
 
+/// The longest name of a model or a rank that is believed, in bytes: each becomes a label.
+pub(crate) const MAX_NAME: usize = 256;
+
 /// The labels that tell apart the ranks of one pool, which repeat each other.
 const COPIES: [&str; 3] = ["tp_rank", "pp_rank", "moe_ep_rank"];
 
@@ -153,9 +156,10 @@ impl Page {
         Some(self.ranks.entry(rank).or_default())
     }
 
-    /// Of a flood of ranks only the first [`MAX_RANKS`] are kept.
+    /// Of a flood of ranks only the first [`MAX_RANKS`] are kept, and none whose name is no name.
     fn has_room_for(&self, rank: &Option<String>) -> bool {
-        self.ranks.len() < MAX_RANKS as usize || self.ranks.contains_key(rank)
+        let is_name = rank.as_ref().is_none_or(|rank| rank.len() <= MAX_NAME);
+        is_name && (self.ranks.len() < MAX_RANKS as usize || self.ranks.contains_key(rank))
     }
 
     fn take(&mut self, sample: &Sample<'_>) {
@@ -166,7 +170,8 @@ impl Page {
         }
         self.engine.get_or_insert(dialect.engine);
         if self.model.is_none() {
-            self.model = sample.labels.get("model_name").map(std::borrow::Cow::into_owned);
+            let model = sample.labels.get("model_name").filter(|name| name.len() <= MAX_NAME);
+            self.model = model.map(std::borrow::Cow::into_owned);
         }
         self.has_engine_type |= sample.labels.get("engine_type").is_some();
         for (place, rule) in dialect.rules(bare) {

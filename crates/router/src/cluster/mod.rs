@@ -32,6 +32,9 @@ use crate::{
     workers::{Address, Model},
 };
 
+/// How many models are remembered in all: workers may list others each time that they are asked.
+const MAX_SERVED: usize = 4096;
+
 /// What is one for the whole process: the workers and what is known of them.
 #[derive(Debug)]
 pub struct Cluster {
@@ -251,9 +254,12 @@ impl Cluster {
     }
 
     fn remember_models(&self, models: &[Model]) {
-        self.served.rcu(|served| {
-            let mut served = HashSet::clone(served);
-            served.extend(models.iter().map(|model| model.id.clone()));
+        self.served.rcu(|known| {
+            let mut served = HashSet::clone(known);
+            let new =
+                models.iter().map(|model| &model.id).filter(|id| !known.contains(*id)).cloned();
+            let room = MAX_SERVED.saturating_sub(served.len());
+            served.extend(new.take(room));
             served
         });
     }

@@ -45,6 +45,9 @@ pub(crate) struct CounterRule {
 /// The value of each counter, where it is known.
 pub(crate) type Totals = [Option<f64>; Counter::COUNT];
 
+/// More data ranks, or more copies of one, than an engine has are not believed.
+const MAX_SERIES: usize = 1024;
+
 /// The counters of a page. The ranks of one pool may repeat each other's, so each is kept apart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts(BTreeMap<Option<String>, BTreeMap<String, Totals>>);
@@ -77,9 +80,20 @@ impl CounterRule {
 impl Counts {
     /// Adds a series of one rank: `copy` tells apart the ranks of one pool.
     pub(crate) fn add(&mut self, rank: Option<String>, copy: String, counter: Counter, value: f64) {
+        if !self.has_room_for(&rank, &copy) {
+            return;
+        }
         let totals = self.0.entry(rank).or_default().entry(copy).or_default();
         let total = &mut totals[counter as usize];
         *total = Some(total.unwrap_or_default() + value);
+    }
+
+    /// Of a flood only the first are kept.
+    fn has_room_for(&self, rank: &Option<String>, copy: &str) -> bool {
+        match self.0.get(rank) {
+            Some(copies) => copies.len() < MAX_SERIES || copies.contains_key(copy),
+            None => self.0.len() < MAX_SERIES,
+        }
     }
 
     /// Takes those of another page of the same worker in: where both have one, the higher stands.

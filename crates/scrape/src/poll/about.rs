@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{backoff::Backoff, sglang::ServerInfo, worker::endpoint};
-use crate::{Facts, fetch::Fetch};
+use crate::{Facts, fetch::Fetch, page::MAX_NAME};
 
 /// How long an engine may take to answer: SGLang asks its scheduler.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -144,7 +144,8 @@ impl Question {
 
     async fn first_model(&self, fetch: &Fetch) -> Option<Arc<str>> {
         let models: Models = self.json(fetch, "/v1/models").await?;
-        models.data.into_iter().next().map(|model| model.id.into())
+        let first = models.data.into_iter().next()?;
+        (first.id.len() <= MAX_NAME).then(|| first.id.into())
     }
 
     async fn server_info(&self, fetch: &Fetch) -> Option<ServerInfo> {

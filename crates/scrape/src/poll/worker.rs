@@ -9,7 +9,7 @@ use tokio::time::{self, Instant, MissedTickBehavior};
 use super::{ScrapeConfig, Target, about::About, board::Seat, pages::Pages, sglang::Loads};
 use crate::{
     Facts, Identity, Page, Queue, Reading, Signal, Source, State, Trends, WorkerReading,
-    counters::Window, fetch::Fetch,
+    counters::Window, fetch::Fetch, page::MAX_NAME,
 };
 
 /// Reads one worker. Nothing of it runs twice at a time.
@@ -189,7 +189,7 @@ impl Poller {
         identity.tensor_ranks = info.and_then(|info| info.tp_size);
         let version = info.and_then(|info| info.version.as_ref());
         let version = version.or(self.about.version.as_ref()).or(self.loads.version.as_ref());
-        identity.version = version.cloned();
+        identity.version = version.filter(|version| version.len() <= MAX_NAME).cloned();
     }
 
     fn publish(&mut self, failure: Option<State>, took: Duration) {
