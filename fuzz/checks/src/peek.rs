@@ -43,8 +43,8 @@ pub fn check(bytes: &[u8]) {
         (&peek.model, peek.stream, peek.choices, peek.steering, peek.open)
     );
 
-    // The peek does not look into what it passes over, where a value may be too deep, a number too
-    // large or a text not UTF-8.
+    // The peek does not look into what it passes over, where a value may be too deep or a number too
+    // large.
     let Ok(mut wanted) = serde_json::from_slice::<Value>(bytes) else { return };
     if is_private(bytes) {
         return;

@@ -39,6 +39,11 @@ impl<'a> Json<'a> {
         json.peek().is_none().then_some(value)
     }
 
+    /// All of the text is UTF-8. What is passed over is not looked at for that.
+    pub(crate) fn is_utf8(&self) -> bool {
+        self.is_utf8
+    }
+
     /// The next byte that is no space; it is not passed over.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {

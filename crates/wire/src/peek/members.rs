@@ -40,7 +40,11 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Members<'a> {
     pub(super) fn read(body: &'a [u8]) -> Result<Self, serde_json::Error> {
-        Json::whole(body, |json| json.members(Self::note)).ok_or_else(|| refusal(body))
+        let read = Json::whole(body, |json| {
+            let members = json.members(Self::note)?;
+            json.is_utf8().then_some(members)
+        });
+        read.ok_or_else(|| refusal(body))
     }
 
     pub(super) fn model(&self) -> Option<String> {
@@ -194,7 +198,10 @@ fn span_in(body: &[u8], raw: &[u8]) -> Range<usize> {
 fn refusal(body: &[u8]) -> serde_json::Error {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let found = deserializer.deserialize_map(Refusal).and_then(|()| deserializer.end());
-    found.err().unwrap_or_else(|| Error::custom("it cannot be read"))
+    found.err().unwrap_or_else(|| match std::str::from_utf8(body) {
+        Err(error) => Error::custom(error),
+        Ok(_) => Error::custom("it cannot be read"),
+    })
 }
 
 struct Refusal;
