@@ -2,22 +2,22 @@
 
 use std::{
     error::Error,
-    future::{Future, pending, poll_fn},
+    future::{pending, poll_fn},
     net::TcpStream,
     pin::pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use hyper::body::{Body, Incoming};
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioExecutor, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
 };
 use plimsoll::DrainLayer;
@@ -28,6 +28,12 @@ use tokio::{
 };
 use tower::Service;
 
+use super::{
+    answering::Answering,
+    socket::{Activity, Socket},
+    upload::Upload,
+};
+
 /// How long a client may take to send a request's headers, the first ones of a connection included.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -35,13 +41,20 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 /// the head of a request may be.
 const MAX_BUFFER: usize = 64 << 10;
 
+/// How long a client that speaks HTTP/2 may be silent before it is asked whether it is still there,
+/// and how long it may then take to answer. One that left without a word would stay for good.
+const PING_AFTER: Duration = Duration::from_secs(30);
+
+/// Requests under way on one connection of HTTP/2.
+const MAX_STREAMS: u32 = 200;
+
 /// How long clients have to take in that their request was cut off.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A service that a connection can be served by.
 pub(super) trait Serve:
     Service<
-        Request<Incoming>,
+        Request<Upload>,
         Response = Response<Self::Body>,
         Error: Into<Box<dyn Error + Send + Sync>>,
         Future: Send + 'static,
@@ -62,6 +75,8 @@ pub(super) struct Connections<S> {
     drain: DrainLayer,
     cluster: Arc<Cluster>,
     open: Arc<AtomicUsize>,
+    /// How long a body may be silent.
+    silence: Duration,
 }
 
 /// A service that is called as soon as hyper has a request's head. The adapter of `hyper_util` waits
@@ -72,8 +87,8 @@ struct CallAtOnce<S> {
     service: S,
     /// Who sends the requests, if the socket still knows.
     peer: Option<PeerAddr>,
-    /// A request has come.
-    called: Arc<AtomicBool>,
+    activity: Arc<Activity>,
+    silence: Duration,
 }
 
 /// One connection, counted until it is dropped.
@@ -83,7 +98,7 @@ struct Open(Arc<AtomicUsize>);
 
 impl<S, B> Serve for S
 where
-    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S: Service<Request<Upload>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
     S::Future: Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
@@ -100,6 +115,7 @@ impl<S: Serve> Connections<S> {
         drain: DrainLayer,
         cluster: Arc<Cluster>,
         open: Arc<AtomicUsize>,
+        silence: Duration,
     ) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
         let mut http1 = builder.http1();
@@ -107,8 +123,14 @@ impl<S: Serve> Connections<S> {
         // A frame that is copied gives its room in the leg's read buffer back before the next read.
         // What is copied for a client that is slow to read must not grow far.
         http1.writev(false).max_buf_size(MAX_BUFFER);
-        builder.http2().timer(TokioTimer::new());
-        Self { service, builder, graceful: GracefulShutdown::new(), drain, cluster, open }
+        let mut http2 = builder.http2();
+        http2
+            .timer(TokioTimer::new())
+            .keep_alive_interval(PING_AFTER)
+            .keep_alive_timeout(PING_AFTER);
+        http2.max_concurrent_streams(MAX_STREAMS).max_header_list_size(MAX_BUFFER as u32);
+        let silence = silence.min(HEADER_TIMEOUT);
+        Self { service, builder, graceful: GracefulShutdown::new(), drain, cluster, open, silence }
     }
 
     /// Serves until there is a deadline, then until no request runs or the deadline has passed.
@@ -147,9 +169,15 @@ impl<S: Serve> Connections<S> {
             Err(error) => return tracing::error!("a connection was lost: {error}"),
         };
         let peer = socket.peer_addr().ok().map(PeerAddr);
-        let called = Arc::new(AtomicBool::new(false));
-        let service = CallAtOnce { service: self.service.clone(), peer, called: called.clone() };
-        let connection = self.builder.serve_connection(TokioIo::new(socket), service);
+        let activity = Arc::<Activity>::default();
+        let service = CallAtOnce {
+            service: self.service.clone(),
+            peer,
+            activity: activity.clone(),
+            silence: self.silence,
+        };
+        let socket = Socket::new(socket, activity.clone());
+        let connection = self.builder.serve_connection(socket, service);
         let connection = self.graceful.watch(connection.into_owned());
         let cluster = self.cluster.clone();
         tokio::spawn(async move {
@@ -158,7 +186,10 @@ impl<S: Serve> Connections<S> {
             let ended = tokio::select! {
                 biased;
                 ended = &mut connection => ended,
-                () = silent(called) => return tracing::debug!("a connection sent no request"),
+                () = silent(&activity) => return tracing::debug!("a connection sent no request"),
+                () = idle_at_the_end(&activity, deadline.clone()) => {
+                    return tracing::debug!("a connection had nothing to end");
+                }
                 () = passed(deadline) => {
                     // Its requests end when they are polled, and that is now.
                     cluster.cut_off();
@@ -195,31 +226,49 @@ async fn until(end: Option<Instant>) {
 
 /// Ends if no request comes in time. The timer of hyper starts only once it is known which version of
 /// the protocol a client speaks.
-async fn silent(called: Arc<AtomicBool>) {
+async fn silent(activity: &Activity) {
     let mut limit = pin!(time::sleep(HEADER_TIMEOUT));
-    poll_fn(|cx| match called.load(Ordering::Relaxed) {
+    poll_fn(|cx| match activity.was_called() {
         true => Poll::Pending,
         false => limit.as_mut().poll(cx),
     })
     .await
 }
 
+/// Ends when the process is to end and no request runs here. Hyper closes what it knows to be idle; but
+/// it waits for the rest of a head that has begun, and for peers of HTTP/2 to take note.
+async fn idle_at_the_end(activity: &Activity, mut deadline: watch::Receiver<Option<Instant>>) {
+    // No more news of it: the thread ends otherwise.
+    if deadline.wait_for(Option::is_some).await.is_err() {
+        return pending().await;
+    }
+    loop {
+        time::sleep(LAST_WORDS).await;
+        if activity.is_idle() {
+            return;
+        }
+    }
+}
+
 // === impl CallAtOnce ===
 
 impl<S: Serve> hyper::service::Service<Request<Incoming>> for CallAtOnce<S> {
-    type Response = S::Response;
+    type Response = Response<Answering<S::Body>>;
     type Error = S::Error;
-    type Future = S::Future;
+    type Future = Answering<S::Future>;
 
-    fn call(&self, mut request: Request<Incoming>) -> S::Future {
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         if let Some(peer) = self.peer {
             request.extensions_mut().insert(peer);
         }
-        self.called.store(true, Ordering::Relaxed);
+        let running = self.activity.begin();
         let mut service = self.service.clone();
         let ready = service.poll_ready(&mut Context::from_waker(Waker::noop()));
         debug_assert!(matches!(ready, Poll::Ready(Ok(()))), "every layer here is always ready");
-        service.call(request)
+        let is_shared = request.version() == Version::HTTP_2;
+        let reading = (!is_shared).then(|| self.activity.read());
+        let request = request.map(|incoming| Upload::new(incoming, reading, self.silence));
+        Answering::new(service.call(request), running)
     }
 }
 

@@ -5,6 +5,7 @@
 //! and dies on one of them (see [`threads`]).
 
 mod accept;
+mod answering;
 mod assembly;
 mod connection;
 mod found;
@@ -18,7 +19,9 @@ mod readings;
 mod reload;
 mod signals;
 mod smg;
+mod socket;
 mod threads;
+mod upload;
 mod worker_metrics;
 
 use std::{io, sync::Arc, time::Duration};
@@ -118,7 +121,7 @@ impl Server {
         let usage_log = metering::open(settings.usage_log.as_ref())?;
         let exporter = exporter(&settings, &cluster, &readings, usage_log.as_ref());
         let metering = Metering::new(&settings, &exporter, usage_log.as_ref());
-        let threads = Threads::start(&cluster, &metering)?;
+        let threads = Threads::start(&cluster, &metering, settings.request_timeout)?;
         let mut background = cluster.probe();
         background.spawn(readings.clone().follow());
         background.spawn(names::follow(cluster.clone(), settings.worker_names));

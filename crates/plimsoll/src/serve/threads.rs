@@ -51,14 +51,18 @@ struct Thread {
 // === impl Threads ===
 
 impl Threads {
-    /// Starts a thread for each core.
-    pub(super) fn start(cluster: &Arc<Cluster>, metering: &Metering) -> io::Result<Self> {
+    /// Starts a thread for each core. What clients send may be `silence` apart.
+    pub(super) fn start(
+        cluster: &Arc<Cluster>,
+        metering: &Metering,
+        silence: Duration,
+    ) -> io::Result<Self> {
         let count = thread::available_parallelism().map_or(1, NonZero::get);
         let (deadline, watched) = watch::channel(None);
         let threads = (0..count).map(|index| {
             let service = metering.over(Router::new(cluster.clone()));
             let (drain, cluster, watched) = (metering.drain(), cluster.clone(), watched.clone());
-            let connections = move |open| Connections::new(service, drain, cluster, open);
+            let connections = move |open| Connections::new(service, drain, cluster, open, silence);
             Thread::start(index, connections, watched)
         });
         Ok(Self { threads: threads.collect::<io::Result<_>>()?, deadline })
