@@ -9,6 +9,7 @@ mod embed;
 mod faults;
 mod headers;
 mod heartbeats;
+mod hostile;
 mod http2;
 mod kv;
 mod load;

@@ -93,6 +93,52 @@ impl Call {
 // === impl Exchange ===
 
 impl Exchange {
+    /// Sends these bytes as they are on a connection of their own. Whoever gets them may close before
+    /// it has read them all.
+    pub(crate) async fn raw(addr: SocketAddr, bytes: impl AsRef<[u8]>) -> Self {
+        let connection = TcpStream::connect(addr).await.expect("it listens");
+        connection.set_nodelay(true).expect("a TCP connection");
+        let (read, write) = connection.into_split();
+        let mut exchange = Self { read, write, seen: BytesMut::new() };
+        exchange.push(bytes).await;
+        exchange
+    }
+
+    /// Sends more bytes as they are. Whether they were taken.
+    pub(crate) async fn push(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        let written = timeout(LIMIT, self.write.write_all(bytes.as_ref())).await;
+        written.expect("it is read").is_ok()
+    }
+
+    /// Says that no more will be sent, and reads on.
+    pub(crate) async fn half_close(&mut self) {
+        self.write.shutdown().await.expect("it is open");
+    }
+
+    /// Closes the connection with a reset.
+    pub(crate) fn reset(self) {
+        let connection = self.read.reunite(self.write).expect("the halves of one");
+        connection.set_zero_linger().expect("a TCP connection");
+    }
+
+    /// All that the connection brings until it is closed, and was not read yet.
+    pub(crate) async fn all(mut self) -> String {
+        while self.more().await > 0 {}
+        String::from_utf8_lossy(&self.seen).into_owned()
+    }
+
+    /// As [`all`](Self::all), but only how much it is.
+    pub(crate) async fn measure(mut self) -> u64 {
+        let mut length = self.seen.len() as u64;
+        loop {
+            self.seen.clear();
+            match self.more().await {
+                0 => return length,
+                more => length += more as u64,
+            }
+        }
+    }
+
     /// Sends a request after those whose answers were read. For more than one, they must say that
     /// the connection is kept.
     pub(crate) async fn ask(&mut self, call: Call) {

@@ -134,9 +134,18 @@ impl Plimsoll {
 
     /// The memory it takes, in bytes.
     pub(crate) fn resident(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The most that it has taken so far, in bytes.
+    pub(crate) fn peak(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, name: &str) -> u64 {
         let id = self.child.id().expect("it runs");
         let status = fs::read_to_string(format!("/proc/{id}/status")).expect("a Linux");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let number = line.and_then(|line| line.split_whitespace().next()).expect("a number");
         number.parse::<u64>().expect("a number") << 10
     }
