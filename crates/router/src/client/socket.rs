@@ -1,5 +1,6 @@
 use std::{
     io,
+    mem::MaybeUninit,
     pin::Pin,
     sync::{
         Arc,
@@ -115,8 +116,8 @@ impl Read for Socket {
         // Mostly nothing is there yet, and no room need be made for it.
         ready!(io.inner().poll_read_ready(cx))?;
         // How much was read cannot be seen in a buffer that was given away.
-        let mut bytes = [0; ROOM];
-        let mut read = ReadBuf::new(&mut bytes[..buffer.remaining().min(ROOM)]);
+        let mut bytes = [const { MaybeUninit::uninit() }; ROOM];
+        let mut read = ReadBuf::uninit(&mut bytes[..buffer.remaining().min(ROOM)]);
         let ended = ready!(Pin::new(io.inner_mut()).poll_read(cx, &mut read));
         if let Some(broken) = broken.as_ref().filter(|_| ended.is_err() || read.filled().is_empty())
         {
