@@ -158,8 +158,10 @@ impl Plimsoll {
 
     /// Sends it a signal, named as `kill` names it.
     pub(crate) async fn signal(&self, name: &str) {
-        let id = self.child.id().expect("it runs").to_string();
-        let sent = Command::new("kill").args(["-s", name, &id]).status().await.expect("kill runs");
+        let id = self.child.id().expect("it runs");
+        // Every shell has it built in; the program `kill` is not on every machine.
+        let order = format!("kill -s {name} {id}");
+        let sent = Command::new("sh").args(["-c", &order]).status().await.expect("a shell");
         assert!(sent.success());
     }
 

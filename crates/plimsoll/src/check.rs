@@ -168,8 +168,8 @@ mod tests {
             prefill: vec![(prefill.url().to_string(), port)],
             decode: vec![decode.to_owned()],
         };
-        let decode = decode.url().to_string();
-        let (text, is_complete) = check(&Settings::new(pair(None, &decode))).await;
+        let (own, decode) = (prefill.bootstrap_port(), decode.url().to_string());
+        let (text, is_complete) = check(&Settings::new(pair(own, &decode))).await;
         let lines: Vec<Vec<_>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], HEADS);
@@ -182,7 +182,7 @@ mod tests {
         let (text, is_complete) = check(&Settings::new(pair(Some(1), &decode))).await;
         assert!(text.contains("\n    its bootstrap port is ") && !is_complete, "{text}");
 
-        let (text, is_complete) = check(&Settings::new(pair(None, "http://127.0.0.1:1"))).await;
+        let (text, is_complete) = check(&Settings::new(pair(own, "http://127.0.0.1:1"))).await;
         let last = text.lines().nth_back(1).unwrap_or_default();
         let cells: Vec<_> = last.split_whitespace().collect();
         assert_eq!(cells[1..], ["decode", "down", "-", "-", "-", "unreachable"]);

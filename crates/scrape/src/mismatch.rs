@@ -4,6 +4,10 @@ use std::fmt;
 
 use plimsoll_wire::{Backend, Role};
 
+/// Where SGLang's decode looks for prefill's bootstrap server if a request does not say, unless it was
+/// started with another `--disaggregation-bootstrap-port`.
+const DEFAULT_PORT: u16 = 8998;
+
 /// Something that an engine says of itself and the configuration says otherwise: no answer shows it.
 /// A wrong bootstrap port makes decode wait for a hand-over that never comes, and a prefill engine
 /// that is taken for decode ends each answer after its first token.
@@ -18,8 +22,8 @@ pub enum Mismatch {
     },
     /// Its bootstrap server listens elsewhere.
     BootstrapPort {
-        /// By the configuration.
-        given: u16,
+        /// By the configuration; `None` leaves it to decode, which looks at [`DEFAULT_PORT`].
+        given: Option<u16>,
         /// SGLang's `disaggregation_bootstrap_port`.
         own: u16,
     },
@@ -35,8 +39,9 @@ impl Mismatch {
             return Some(Self::Role { given: given.role, own });
         }
         // Every SGLang has the argument; only of prefill it counts.
-        let (own, given) = (port?, given.bootstrap_port.filter(|_| given.role == Role::Prefill)?);
-        (own != given).then_some(Self::BootstrapPort { given, own })
+        let own = port.filter(|_| given.role == Role::Prefill)?;
+        let given = given.bootstrap_port;
+        (own != given.unwrap_or(DEFAULT_PORT)).then_some(Self::BootstrapPort { given, own })
     }
 }
 
@@ -55,7 +60,11 @@ impl fmt::Display for Mismatch {
                 write!(f, "it is given as {given} and runs for {own}: give it with --{own}")
             }
             Self::BootstrapPort { given, own } => {
-                write!(f, "its bootstrap port is {own}, and {given} was given: ")?;
+                write!(f, "its bootstrap port is {own}, and ")?;
+                match given {
+                    Some(given) => write!(f, "{given} was given: ")?,
+                    None => write!(f, "none was given, so that decode looks at {DEFAULT_PORT}: ")?,
+                }
                 write!(f, "requests will hang until it is --prefill URL {own}")
             }
         }
@@ -79,7 +88,7 @@ mod tests {
             (
                 Some(Role::Prefill),
                 Some(9001),
-                Some(Mismatch::BootstrapPort { given: 8998, own: 9001 }),
+                Some(Mismatch::BootstrapPort { given: Some(8998), own: 9001 }),
             ),
             (
                 Some(Role::Decode),
@@ -89,7 +98,12 @@ mod tests {
         ] {
             assert_eq!(Mismatch::of(&prefill, role, port), wanted);
         }
-        assert_eq!(Mismatch::of(&backend(Role::Prefill, None), None, Some(9001)), None);
+        let unsaid = backend(Role::Prefill, None);
+        assert_eq!(Mismatch::of(&unsaid, None, Some(8998)), None);
+        let elsewhere = Mismatch::of(&unsaid, None, Some(9001)).map(|it| it.to_string());
+        assert!(
+            elsewhere.is_some_and(|text| text.contains("none was given, so that decode looks"))
+        );
         assert_eq!(Mismatch::of(&backend(Role::Decode, None), None, Some(8998)), None);
     }
 

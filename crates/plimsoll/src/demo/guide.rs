@@ -1,5 +1,7 @@
 //! Where to look.
 
+use std::env;
+
 use super::{
     ask::MODEL,
     stage::{Addresses, Engines},
@@ -9,6 +11,8 @@ use super::{
 pub(super) fn text(addresses: Addresses, engines: &Engines) -> String {
     let Addresses { clients, metrics } = addresses;
     let Engines { prefill, decode } = engines;
+    // As it was called: it need not be where programs are looked for.
+    let program = env::args().next().unwrap_or_else(|| "plimsoll".to_owned());
     let bootstrap = prefill.bootstrap_port().unwrap_or_default();
     format!(
         r#"A router, two simulated engines and a load of three requests a second are running.
@@ -23,7 +27,7 @@ Metrics   http://{metrics}/metrics
 
 Dashboard http://{metrics}/
 
-KV cache  plimsoll kv http://{metrics}
+KV cache  {program} kv http://{metrics}
 
 Engines   prefill {} (bootstrap port {bootstrap}), decode {}
 
