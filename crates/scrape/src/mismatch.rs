@@ -22,7 +22,7 @@ pub enum Mismatch {
     },
     /// Its bootstrap server listens elsewhere.
     BootstrapPort {
-        /// By the configuration; `None` leaves it to decode, which looks at [`DEFAULT_PORT`].
+        /// By the configuration; `None` leaves it to decode, which looks at port 8998.
         given: Option<u16>,
         /// SGLang's `disaggregation_bootstrap_port`.
         own: u16,
