@@ -103,7 +103,7 @@ def main():
         assert not firing, f"alerts of a healthy demo: {firing}"
         rules = [rule for group in asked(base, "rules")["groups"] for rule in group["rules"]]
         broken = [rule["name"] for rule in rules if rule["health"] != "ok"]
-        assert len(rules) == 24 and not broken, f"{len(rules)} rules, broken: {broken}"
+        assert len(rules) == 25 and not broken, f"{len(rules)} rules, broken: {broken}"
     finally:
         process.terminate()
         process.wait(timeout=20)
