@@ -2,11 +2,8 @@
 
 use std::sync::LazyLock;
 
-use plimsoll_wire::{
-    Endpoint, Usage,
-    reply::{Asked, EventFacts, StreamReader},
-    sse::SseScanner,
-};
+use fuzz_checks::sse::read;
+use plimsoll_wire::Endpoint;
 use proptest::prelude::*;
 
 use crate::support::streams;
@@ -21,36 +18,6 @@ static STREAMS: LazyLock<Vec<Stream>> = LazyLock::new(|| {
     });
     streams.collect()
 });
-
-/// All that is read from a stream.
-#[derive(Debug, PartialEq)]
-struct Read {
-    data: Vec<Vec<u8>>,
-    facts: Vec<EventFacts>,
-    usage: Option<Usage>,
-    model: Option<String>,
-    flags: (bool, bool, u64),
-}
-
-fn read<'a>(endpoint: Endpoint, pieces: impl Iterator<Item = &'a [u8]>) -> Read {
-    let (mut scanner, mut reader) =
-        (SseScanner::default(), StreamReader::new(endpoint, Asked::default()));
-    let (mut data, mut facts) = (Vec::new(), Vec::new());
-    for piece in pieces {
-        let mut taken = 0;
-        let unfinished = scanner.push(piece, |event| {
-            assert!(event.span.start >= taken && event.span.end <= piece.len());
-            taken = event.span.end;
-            data.push(event.data.to_vec());
-        });
-        assert!(taken <= unfinished && unfinished <= piece.len());
-        reader.push(piece, |event| facts.push(event));
-    }
-    scanner.finish(|event| data.push(event.data.to_vec()));
-    reader.finish(|event| facts.push(event));
-    let flags = (reader.is_terminated(), reader.has_error(), reader.malformed());
-    Read { data, facts, usage: reader.usage(), model: reader.model().map(str::to_owned), flags }
-}
 
 /// The data of a stream's events, found in the simplest way: these all end their lines by LF.
 fn data_of(stream: &[u8]) -> Vec<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! See `checks::answer`.
+//! See `fuzz_checks::answer`.
 
 #![no_main]
 

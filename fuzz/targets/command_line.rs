@@ -1,4 +1,4 @@
-//! See `checks::command_line`.
+//! See `fuzz_checks::command_line`.
 
 #![no_main]
 

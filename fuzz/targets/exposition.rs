@@ -1,4 +1,4 @@
-//! See `checks::exposition`.
+//! See `fuzz_checks::exposition`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `checks::page`.
+//! See `fuzz_checks::page`.
 
 #![no_main]
 

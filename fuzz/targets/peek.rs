@@ -1,4 +1,4 @@
-//! See `checks::peek`.
+//! See `fuzz_checks::peek`.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! See `checks::sse`.
+//! See `fuzz_checks::sse`.
 
 #![no_main]
 

@@ -31,10 +31,10 @@ const BLAME: Duration = Duration::from_secs(80);
 const FLAGS: &str = "--request-timeout-secs 2 --health-check-interval-secs 1 \
                      --health-check-timeout-secs 1 --cb-timeout-duration-secs 1";
 
-/// How long there is trouble: 8 s, or `PLIMSOLL_CHAOS_SECS`.
-fn duration() -> Duration {
-    let secs = env::var("PLIMSOLL_CHAOS_SECS").map_or(8, |secs| secs.parse().expect("seconds"));
-    Duration::from_secs(secs)
+/// How long there is trouble: as many seconds as the variable says, or else `secs`.
+fn duration(variable: &str, secs: u64) -> Duration {
+    let given = env::var(variable).map(|secs| secs.parse().expect("seconds"));
+    Duration::from_secs(given.unwrap_or(secs))
 }
 
 /// What the random troubles are drawn from: `PLIMSOLL_CHAOS_SEED`, or by chance.
@@ -100,7 +100,7 @@ fn assert_counted(page: &Page, lines: &[serde_json::Value], fates: &Fates) {
 
 #[tokio::test]
 async fn everybody_gets_an_answer() {
-    let duration = duration();
+    let duration = duration("PLIMSOLL_CHAOS_SECS", 8);
     within(duration + Duration::from_secs(60), async move {
         let (log, seed) = (Log::new(), seed());
         println!("seed {seed}");

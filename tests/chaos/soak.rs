@@ -2,7 +2,7 @@
 //! is lost, and its counts are the engines'.
 
 use std::{
-    env, fmt,
+    fmt,
     fs::File,
     io::{BufRead, BufReader},
     time::Duration,
@@ -11,12 +11,12 @@ use std::{
 use tokio::time::{Instant, sleep};
 
 use super::{
-    FLAGS,
+    FLAGS, duration,
     engines::{Seats, line, seats, storm},
     mixture::{Mixture, Sent},
     seed, serves,
 };
-use crate::support::{Log, Page, Plimsoll, within};
+use crate::support::{Log, Page, Plimsoll, eventually, within};
 
 /// How many samples are taken.
 const SAMPLES: u32 = 60;
@@ -32,15 +32,9 @@ struct Held {
     series: u64,
 }
 
-/// How long there is trouble: 6 s, or `PLIMSOLL_SOAK_SECS`.
-fn duration() -> Duration {
-    let secs = env::var("PLIMSOLL_SOAK_SECS").map_or(6, |secs| secs.parse().expect("seconds"));
-    Duration::from_secs(secs)
-}
-
 #[tokio::test]
 async fn nothing_grows_and_nothing_is_lost() {
-    let duration = duration();
+    let duration = duration("PLIMSOLL_SOAK_SECS", 6);
     within(duration + Duration::from_secs(90), async move {
         let (log, seed) = (Log::new(), seed());
         println!("seed {seed}");
@@ -57,9 +51,7 @@ async fn nothing_grows_and_nothing_is_lost() {
         let watch = watch(&router, duration / SAMPLES);
         let (asked, held, _) = tokio::join!(mixture.ask_until(&router, end, true), watch, troubles);
         sent = sent + asked;
-        while !serves(&router).await {
-            sleep(Duration::from_millis(20)).await;
-        }
+        eventually(async || if serves(&router).await { Ok(()) } else { Err(router.log()) }).await;
         sent = calm(&router, &mixture, &decode, sent).await;
 
         let page = router.settled(sent.metered).await;

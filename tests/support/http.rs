@@ -76,10 +76,7 @@ impl Call {
 
     /// Sends it.
     pub(crate) async fn open(self) -> Exchange {
-        let connection = TcpStream::connect(self.addr).await.expect("it listens");
-        connection.set_nodelay(true).expect("a TCP connection");
-        let (read, write) = connection.into_split();
-        let mut exchange = Exchange { read, write, seen: BytesMut::new() };
+        let mut exchange = Exchange::connect(self.addr).await;
         exchange.ask(self).await;
         exchange
     }
@@ -96,12 +93,16 @@ impl Exchange {
     /// Sends these bytes as they are on a connection of their own. Whoever gets them may close before
     /// it has read them all.
     pub(crate) async fn raw(addr: SocketAddr, bytes: impl AsRef<[u8]>) -> Self {
+        let mut exchange = Self::connect(addr).await;
+        exchange.push(bytes).await;
+        exchange
+    }
+
+    async fn connect(addr: SocketAddr) -> Self {
         let connection = TcpStream::connect(addr).await.expect("it listens");
         connection.set_nodelay(true).expect("a TCP connection");
         let (read, write) = connection.into_split();
-        let mut exchange = Self { read, write, seen: BytesMut::new() };
-        exchange.push(bytes).await;
-        exchange
+        Self { read, write, seen: BytesMut::new() }
     }
 
     /// Sends more bytes as they are. Whether they were taken.

@@ -167,10 +167,16 @@ pub enum RouteError {
     Admin(#[from] AdminError),
 }
 
+/// An error, what caused it, and what caused that.
+pub(crate) fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    iter::successors(Some(error), |&error| error.source())
+}
+
 /// What is at the bottom of an error: hyper's own words say only where it happened.
 pub(crate) fn innermost(error: &hyper::Error) -> &(dyn Error + 'static) {
-    let causes = iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
-    causes.last().unwrap_or(error)
+    causes(error).last().unwrap_or(error)
 }
 
 // === impl RouteError ===

@@ -1,6 +1,6 @@
 //! The client's request, read and checked before anything is sent.
 
-use std::{error::Error, io, iter, pin::pin};
+use std::{error::Error, io, pin::pin};
 
 use bytes::Bytes;
 use http::{Request, request};
@@ -8,7 +8,7 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use plimsoll_wire::{Endpoint, PeekSlot, Splice};
 
-use crate::{Cluster, RouteError, headers};
+use crate::{Cluster, RouteError, error::causes, headers};
 
 /// Any error of a body.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
@@ -94,8 +94,7 @@ pub(crate) async fn collect<B: Body<Data = Bytes, Error: Into<BoxError>>>(
 /// Why a body cannot be read to its end: the connection is gone, the rest did not come, or what came
 /// cannot be read.
 fn broken(error: &(dyn Error + 'static)) -> RouteError {
-    let causes = iter::successors(Some(error), |&error| error.source());
-    let mut kinds = causes.filter_map(|cause| cause.downcast_ref().map(io::Error::kind));
+    let mut kinds = causes(error).filter_map(|cause| cause.downcast_ref().map(io::Error::kind));
     let told = kinds.find_map(|kind| match kind {
         io::ErrorKind::UnexpectedEof
         | io::ErrorKind::ConnectionReset

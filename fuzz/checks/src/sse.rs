@@ -9,9 +9,11 @@ use plimsoll_wire::{
 
 /// All that is read from a stream.
 #[derive(Debug, PartialEq)]
-struct Read {
-    data: Vec<Vec<u8>>,
-    facts: Vec<EventFacts>,
+pub struct Read {
+    /// Of each event.
+    pub data: Vec<Vec<u8>>,
+    /// Of each event.
+    pub facts: Vec<EventFacts>,
     usage: Option<Usage>,
     model: Option<String>,
     flags: (bool, bool, u64),
@@ -47,7 +49,12 @@ fn cut(rule: u8, mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn read<'a>(endpoint: Endpoint, pieces: impl Iterator<Item = &'a [u8]>) -> Read {
+/// Reads a stream that comes in these pieces.
+///
+/// # Panics
+///
+/// If an event is said to stand where it cannot.
+pub fn read<'a>(endpoint: Endpoint, pieces: impl Iterator<Item = &'a [u8]>) -> Read {
     let (mut scanner, mut reader) =
         (SseScanner::default(), StreamReader::new(endpoint, Asked::default()));
     let (mut data, mut facts) = (Vec::new(), Vec::new());

@@ -128,9 +128,9 @@ impl fmt::Debug for Sent {
 impl LegError {
     /// The error of a leg that had no head yet, on a connection that had served before, or not.
     fn before_head(error: hyper::Error, had_served: bool) -> Self {
-        // What came and is no answer came from a worker that lives.
-        let is_flood = error::innermost(&error).downcast_ref().map(io::Error::kind);
-        if error.is_parse() || is_flood == Some(io::ErrorKind::InvalidData) {
+        let kind = || error::innermost(&error).downcast_ref().map(io::Error::kind);
+        // What came and is no answer, or too much of it, came from a worker that lives.
+        if error.is_parse() || kind() == Some(io::ErrorKind::InvalidData) {
             Self::BadHead(error)
         } else if had_served {
             Self::Stale(error)
