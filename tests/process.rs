@@ -3,10 +3,9 @@
 use std::{fs, time::Duration};
 
 use plimsoll_sim::{Role, SimConfig};
-use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::support::{Answer, Plimsoll, bounded, chat, command, eventually, sim};
+use crate::support::{Answer, Folder, Log, Plimsoll, bounded, chat, command, eventually, sim};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -94,16 +93,12 @@ async fn the_grace_period_ends() {
 #[tokio::test]
 async fn what_is_cut_off_is_told_and_accounted_for() {
     bounded(async {
-        let log = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("cut-{}.jsonl", std::process::id()));
+        let log = Log::new();
         let engine =
             sim(SimConfig { time_to_first_token: Duration::from_secs(60), ..SimConfig::default() })
                 .await;
-        let line = format!(
-            "--worker-urls {} --shutdown-grace-period-secs 0 --usage-log {}",
-            engine.url(),
-            log.display()
-        );
+        let line =
+            format!("--worker-urls {} --shutdown-grace-period-secs 0 {}", engine.url(), log.flag());
         let mut router = Plimsoll::start(&line).await;
         let client = router.post(CHAT, chat("")).open().await;
         engine.wait_for(|totals| totals.requests == 1).await;
@@ -112,11 +107,10 @@ async fn what_is_cut_off_is_told_and_accounted_for() {
         assert_eq!(answer.status, 503);
         assert!(answer.error().contains("stopping"));
         assert_eq!(router.ended().await.code(), Some(0));
-        let lines = fs::read_to_string(&log).expect("the log");
-        let line: Value = serde_json::from_str(&lines).expect("one line");
+        let lines = log.lines();
+        let [line] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!((&line["status"], &line["outcome"]), (&503.into(), &"rejected".into()));
         assert_eq!((&line["attempts"], &line["decode"]), (&1.into(), &engine.url().into()));
-        fs::remove_file(log).expect("the log");
     })
     .await;
 }
@@ -174,8 +168,8 @@ async fn idle_it_ends_at_once() {
 #[tokio::test]
 async fn logs_go_to_a_directory_too() {
     bounded(async {
-        let name = format!("logs-{}", std::process::id());
-        let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let folder = Folder::new();
+        let dir = folder.path("logs");
         let engine = sim(SimConfig::default()).await;
         let line = format!("--worker-urls {} --log-dir {}", engine.url(), dir.display());
         let mut router = Plimsoll::start(&line).await;
@@ -188,7 +182,6 @@ async fn logs_go_to_a_directory_too() {
         let text = fs::read_to_string(files[0].path()).expect("a log file");
         assert!(text.contains("serving on http://") && text.contains("stopping"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
-        fs::remove_dir_all(dir).expect("the directory");
     })
     .await;
 }

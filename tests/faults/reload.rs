@@ -1,33 +1,12 @@
 //! `SIGHUP` reads the file of `--config` anew: workers come and go by it.
 
-use std::{fs, path::PathBuf};
-
 use plimsoll_sim::{SimConfig, SimEngine};
 
 use super::{CHAT, all_up};
-use crate::support::{Page, Plimsoll, bounded, chat, sim};
+use crate::support::{Folder, Page, Plimsoll, bounded, chat, eventually, sim};
 
-/// A configuration file, gone when dropped.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str, text: &str) -> Self {
-        let name = format!("reload-{name}-{}.toml", std::process::id());
-        let file = Self(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name));
-        file.write(text);
-        file
-    }
-
-    fn write(&self, text: &str) {
-        fs::write(&self.0, text).expect("a directory for test files");
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
+/// The configuration.
+const FILE: &str = "plimsoll.toml";
 
 fn urls(engines: &[&SimEngine]) -> String {
     let urls: Vec<_> = engines.iter().map(|engine| format!("\"{}\"", engine.url())).collect();
@@ -43,11 +22,12 @@ async fn workers_follow_the_file() {
             sim(SimConfig::default()).await,
         ];
         let [stays, goes, comes] = &engines;
-        let file = File::new("follow", &urls(&[stays, goes]));
-        let router = Plimsoll::start(&format!("--config {}", file.0.display())).await;
+        let folder = Folder::new();
+        let file = folder.put(FILE, &urls(&[stays, goes]));
+        let router = Plimsoll::start(&format!("--config {file}")).await;
         all_up(&router, 2).await;
 
-        file.write(&urls(&[stays, comes]));
+        folder.put(FILE, &urls(&[stays, comes]));
         router.signal("HUP").await;
         let shows = |page: &Page, engine: &SimEngine| page.to_string().contains(&engine.url());
         router.page_when(|page| !shows(page, goes) && shows(page, comes)).await;
@@ -67,8 +47,9 @@ async fn workers_follow_the_file() {
 async fn a_wrong_file_changes_nothing() {
     bounded(async {
         let (first, second) = (sim(SimConfig::default()).await, sim(SimConfig::default()).await);
-        let file = File::new("wrong", &urls(&[&first]));
-        let mut router = Plimsoll::start(&format!("--config {}", file.0.display())).await;
+        let folder = Folder::new();
+        let file = folder.put(FILE, &urls(&[&first]));
+        let mut router = Plimsoll::start(&format!("--config {file}")).await;
         for (wrong, told) in [
             ("worker-urls = [", ":1"),
             ("worker-urls = [\"ftp://x\"]\n", "http"),
@@ -76,9 +57,9 @@ async fn a_wrong_file_changes_nothing() {
             ("", "--worker-urls"),
         ] {
             let before = router.log().len();
-            file.write(wrong);
+            folder.put(FILE, wrong);
             router.signal("HUP").await;
-            let log = crate::support::eventually(async || {
+            let log = eventually(async || {
                 let log = router.log()[before..].to_owned();
                 if log.contains("stays as it was") { Ok(log) } else { Err(log) }
             })
@@ -89,7 +70,7 @@ async fn a_wrong_file_changes_nothing() {
             let page = router.page().await;
             assert_eq!(page.count("plimsoll_worker_eligible", &[]), 1);
         }
-        file.write(&urls(&[&first, &second]));
+        folder.put(FILE, &urls(&[&first, &second]));
         router.signal("HUP").await;
         all_up(&router, 2).await;
     })
@@ -102,12 +83,13 @@ async fn a_stream_outlives_its_workers_line() {
     bounded(async {
         let slow = SimConfig::default().token_interval(std::time::Duration::from_millis(25));
         let (goes, comes) = (sim(slow).await, sim(SimConfig::default()).await);
-        let file = File::new("stream", &urls(&[&goes]));
-        let router = Plimsoll::start(&format!("--config {}", file.0.display())).await;
+        let folder = Folder::new();
+        let file = folder.put(FILE, &urls(&[&goes]));
+        let router = Plimsoll::start(&format!("--config {file}")).await;
         let body = chat(",\"stream\":true,\"max_tokens\":60,\"ignore_eos\":true");
         let mut client = router.post(CHAT, body).open().await;
         client.until("\"content\":\"").await;
-        file.write(&urls(&[&comes]));
+        folder.put(FILE, &urls(&[&comes]));
         router.signal("HUP").await;
         let eligible =
             |url: String, page: &Page| page.count("plimsoll_worker_eligible", &[("worker", &url)]);
@@ -129,8 +111,9 @@ async fn a_worker_comes_back_once_it_has_gone() {
     bounded(async {
         let slow = SimConfig::default().token_interval(std::time::Duration::from_millis(20));
         let (back, stays) = (sim(slow).await, sim(SimConfig::default()).await);
-        let file = File::new("back", &urls(&[&back, &stays]));
-        let router = Plimsoll::start(&format!("--config {}", file.0.display())).await;
+        let folder = Folder::new();
+        let file = folder.put(FILE, &urls(&[&back, &stays]));
+        let router = Plimsoll::start(&format!("--config {file}")).await;
         all_up(&router, 2).await;
         let mut client;
         let body = chat(",\"stream\":true,\"max_tokens\":1000,\"ignore_eos\":true");
@@ -141,10 +124,10 @@ async fn a_worker_comes_back_once_it_has_gone() {
                 break;
             }
         }
-        file.write(&urls(&[&stays]));
+        folder.put(FILE, &urls(&[&stays]));
         router.signal("HUP").await;
         all_up(&router, 1).await;
-        file.write(&urls(&[&back, &stays]));
+        folder.put(FILE, &urls(&[&back, &stays]));
         router.signal("HUP").await;
         router.logged("a worker is left out").await;
         drop(client);

@@ -1,39 +1,32 @@
 //! A usage log.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use std::{fs, path::PathBuf};
 
 use serde_json::Value;
 
-use super::wait::eventually;
+use super::{folder::Folder, wait::eventually};
 
 /// A usage log of a test's own, removed at its end.
-pub(crate) struct Log(PathBuf);
+pub(crate) struct Log(Folder);
 
 // === impl Log ===
 
 impl Log {
     pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(env::temp_dir().join(format!("plimsoll-usage-{}-{number}.jsonl", process::id())))
+        Self(Folder::new())
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.path("usage.jsonl")
     }
 
     pub(crate) fn flag(&self) -> String {
-        format!("--usage-log {}", self.0.display())
+        format!("--usage-log {}", self.path().display())
     }
 
     /// The lines so far, each whole.
     pub(crate) fn lines(&self) -> Vec<Value> {
-        let text = fs::read_to_string(&self.0).unwrap_or_default();
+        let text = fs::read_to_string(self.path()).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
     }
 
@@ -44,11 +37,5 @@ impl Log {
             if lines.len() == count { Ok(lines) } else { Err(format!("{lines:#?}")) }
         })
         .await
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
     }
 }

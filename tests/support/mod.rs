@@ -4,6 +4,7 @@
 mod captures;
 mod engines;
 mod facts;
+mod folder;
 mod http;
 mod log;
 mod page;
@@ -17,6 +18,7 @@ pub(crate) use self::{
         Pair, chat, chunk, pair_line, posts, replay, room_of, sim, sim_pair, stream_of, text_event,
     },
     facts::{Counts, common, has_error, lower_bound, usage, without_usage},
+    folder::Folder,
     http::{Answer, Call, Exchange},
     log::Log,
     page::{Page, Sample},
