@@ -46,6 +46,10 @@ pub struct RouterConfig {
     pub authorization: Option<HeaderValue>,
     /// The `authorization` that workers get.
     pub worker_authorization: Option<HeaderValue>,
+    /// Whom to trust among workers at `https://` URLs, and who to be to them; `None` if there are
+    /// none. Without ALPN: workers are spoken to in HTTP/1.1.
+    #[cfg(feature = "tls")]
+    pub tls: Option<std::sync::Arc<rustls::ClientConfig>>,
     /// Lets clients set what steers an engine.
     pub allow_client_routing: bool,
     /// Where the metrics page is, for those who ask the serving port for it.
@@ -136,6 +140,8 @@ impl RouterConfig {
             request_id_headers: vec![crate::headers::REQUEST_ID],
             authorization: None,
             worker_authorization: None,
+            #[cfg(feature = "tls")]
+            tls: None,
             allow_client_routing: false,
             metrics_address: "port 29001".to_owned(),
         }

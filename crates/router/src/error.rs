@@ -12,6 +12,10 @@ pub enum LegError {
     /// No connection.
     #[error("cannot be reached")]
     Connect(#[source] BoxError),
+    /// No TLS with it.
+    #[cfg(feature = "tls")]
+    #[error("cannot be reached by TLS: {0}")]
+    Tls(#[source] crate::TlsFault),
     /// The connection died before the answer's head.
     #[error("closed the connection before it answered")]
     NoHead(#[source] hyper::Error),

@@ -31,6 +31,8 @@ mod route;
 mod service;
 mod workers;
 
+#[cfg(feature = "tls")]
+pub use self::client::TlsFault;
 pub use self::{
     admin::{AdminError, PeerAddr},
     admission::{AdmissionConfig, QueueWaits, WAIT_BOUNDS},

@@ -57,7 +57,7 @@ pub struct RouterFuture {
 impl Router {
     /// A router with connections of its own.
     pub fn new(cluster: Arc<Cluster>) -> Self {
-        let client = Client::new(cluster.config().connect_timeout);
+        let client = Client::new(cluster.config());
         Self { cluster, client }
     }
 

@@ -82,7 +82,7 @@ async fn what_is_refused_changes_nothing() {
         ("{", Value::Null),
         (r#"{"url":"http://b","weight":1}"#, Value::Null),
         (r#"{"url":"b"}"#, "url".into()),
-        (r#"{"url":"https://b"}"#, "url".into()),
+        (r#"{"url":"ftp://b"}"#, "url".into()),
         (r#"{"url":"http://b","role":"both"}"#, "role".into()),
         (r#"{"url":"http://b","role":"decode"}"#, "role".into()),
     ] {

@@ -11,11 +11,10 @@ use hyper::{
     body::Incoming,
     client::conn::{TrySendError, http1},
 };
-use hyper_util::rt::TokioIo;
 use plimsoll_wire::Splice;
-use tokio::net::TcpStream;
 
 use super::{
+    connector::Stream,
     doorbell::Doorbell,
     socket::{Allowance, Socket},
 };
@@ -39,7 +38,7 @@ type Driver = http1::Connection<Socket, Full<Splice>>;
 // === impl Connection ===
 
 impl Connection {
-    pub(super) async fn over(stream: TokioIo<TcpStream>) -> hyper::Result<Self> {
+    pub(super) async fn over(stream: Stream) -> hyper::Result<Self> {
         let allowance = Allowance::new();
         let (sender, driver) = http1::handshake(Socket::new(stream, allowance.clone())).await?;
         let driver = Some(Box::new(driver));

@@ -5,9 +5,14 @@
 
 mod answer;
 mod connection;
+mod connector;
 mod doorbell;
+#[cfg(feature = "tls")]
+mod fault;
 mod pool;
 mod socket;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::{
     fmt,
@@ -16,25 +21,25 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use http::{Response, header::HOST};
-use hyper_util::client::legacy::connect::HttpConnector;
-use tower_service::Service;
 
 pub(crate) use self::answer::AnswerBody;
+#[cfg(feature = "tls")]
+pub use self::fault::TlsFault;
 use self::{
     connection::{Connection, Sending},
+    connector::Connector,
     pool::Pool,
 };
-use crate::{LegError, Worker, error};
+use crate::{LegError, RouterConfig, Worker, error};
 
 /// Connections to workers. Clones share them; they belong to the runtime that first used them.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pool: Pool,
-    connector: HttpConnector,
+    connector: Connector,
 }
 
 /// Which connection a request takes.
@@ -54,11 +59,8 @@ pub(crate) struct Sent(
 // === impl Client ===
 
 impl Client {
-    pub(crate) fn new(connect_timeout: Duration) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(connect_timeout));
-        connector.set_nodelay(true);
-        Self { pool: Pool::default(), connector }
+    pub(crate) fn new(config: &RouterConfig) -> Self {
+        Self { pool: Pool::default(), connector: Connector::new(config) }
     }
 
     /// Sends a request, whose URI is the path, to a worker; the future gives the answer's head.
@@ -101,8 +103,7 @@ impl Client {
     }
 
     async fn connect(&self, worker: &Worker) -> Result<Connection, LegError> {
-        let stream = self.connector.clone().call(worker.base()).await;
-        let stream = stream.map_err(|error| LegError::Connect(error.into()))?;
+        let stream = self.connector.connect(worker.base()).await?;
         Connection::over(stream).await.map_err(LegError::NoHead)
     }
 }
@@ -128,6 +129,11 @@ impl fmt::Debug for Sent {
 impl LegError {
     /// The error of a leg that had no head yet, on a connection that had served before, or not.
     fn before_head(error: hyper::Error, had_served: bool) -> Self {
+        // A worker of TLS 1.3 refuses our certificate, or that there is none, after its handshake.
+        #[cfg(feature = "tls")]
+        if let Some(fault) = TlsFault::of(&error).filter(|_| !had_served) {
+            return Self::Tls(fault);
+        }
         let kind = || error::innermost(&error).downcast_ref().map(io::Error::kind);
         // What came and is no answer, or too much of it, came from a worker that lives.
         if error.is_parse() || kind() == Some(io::ErrorKind::InvalidData) {

@@ -11,10 +11,9 @@ use std::{
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::{
-    io::{AsyncRead, ReadBuf},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::connector::Stream;
 
 /// How much is read at a time where it must be known how much it was, in bytes: as much as hyper
 /// would read at first.
@@ -25,7 +24,7 @@ const ROOM: usize = 8192;
 /// what is written after it goes nowhere.
 #[derive(Debug)]
 pub(super) struct Socket {
-    io: TokioIo<TcpStream>,
+    io: TokioIo<Stream>,
     /// How much may come.
     allowance: Allowance,
     /// Why nothing can be written.
@@ -80,15 +79,15 @@ impl Allowance {
 // === impl Socket ===
 
 impl Socket {
-    pub(super) fn new(io: TokioIo<TcpStream>, allowance: Allowance) -> Self {
-        Self { io, allowance, broken: None }
+    pub(super) fn new(stream: Stream, allowance: Allowance) -> Self {
+        Self { io: TokioIo::new(stream), allowance, broken: None }
     }
 
     /// Writes so, or not at all.
     fn write(
         &mut self,
         length: usize,
-        write: impl FnOnce(Pin<&mut TokioIo<TcpStream>>) -> Poll<io::Result<usize>>,
+        write: impl FnOnce(Pin<&mut TokioIo<Stream>>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if self.broken.is_some() {
             return Poll::Ready(Ok(length));

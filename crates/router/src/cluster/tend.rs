@@ -19,7 +19,7 @@ struct Tended {
 /// It compares the set with what it tends after each change, however many came at once: no change
 /// can be missed, whichever thread makes it.
 pub(super) async fn tend_all(cluster: Arc<Cluster>) {
-    let client = Client::new(cluster.config().connect_timeout);
+    let client = Client::new(cluster.config());
     let mut changes = cluster.changes();
     let mut tended = HashMap::<Arc<str>, Tended>::new();
     loop {

@@ -64,6 +64,8 @@ impl From<&LegError> for RetryReason {
     fn from(error: &LegError) -> Self {
         match error {
             LegError::Connect(_) => Self::ConnectError,
+            #[cfg(feature = "tls")]
+            LegError::Tls(_) => Self::ConnectError,
             LegError::Stale(_) => Self::StaleConnection,
             LegError::NoHead(_) | LegError::BadHead(_) | LegError::BrokenOff(_) => Self::Reset,
             LegError::Switched => Self::Status5xx,

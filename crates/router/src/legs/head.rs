@@ -102,6 +102,8 @@ impl Attempt {
     pub(super) fn fail(&mut self, error: LegError) -> RouteError {
         match &error {
             LegError::Connect(_) => self.settle(AttemptResult::ConnectError),
+            #[cfg(feature = "tls")]
+            LegError::Tls(_) => self.settle(AttemptResult::ConnectError),
             LegError::NoHead(_) | LegError::BadHead(_) | LegError::BrokenOff(_) => {
                 self.settle(AttemptResult::Reset);
             }

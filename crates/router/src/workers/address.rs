@@ -2,22 +2,25 @@
 
 use std::sync::Arc;
 
-use http::{HeaderValue, Uri, uri::Authority};
+use http::{
+    HeaderValue, Uri,
+    uri::{Authority, Scheme},
+};
 
 /// Why a text is not the base URL of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// Not `http://HOST[:PORT]`.
-    #[error("{0:?} is no worker URL; expected http://HOST[:PORT], IPv6 hosts in brackets")]
+    /// Not `http://HOST[:PORT]`, nor with the feature `tls` `https://HOST[:PORT]`.
+    #[error("{0:?} is no worker URL; expected {EXPECTED}, IPv6 hosts in brackets")]
     NotAUrl(String),
-    /// A scheme that needs TLS.
+    /// A scheme that needs TLS, in a build without.
     #[error(
         "{0:?} needs the cargo feature `tls`, which this build lacks; expected http://HOST[:PORT]"
     )]
     Tls(String),
     /// More than scheme, host and port.
-    #[error("{0:?} has more than scheme, host and port; expected http://HOST[:PORT]")]
+    #[error("{0:?} has more than scheme, host and port; expected {EXPECTED}")]
     TooMuch(String),
     /// A user name or password; not shown.
     #[error("the URL of {0:?} holds a user name; leave it out, and use --worker-api-key")]
@@ -29,18 +32,24 @@ pub enum AddressError {
 pub struct Address {
     /// As written, without a slash at the end.
     pub(crate) url: Arc<str>,
+    pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
     /// The same as the `host` header says it.
     pub(crate) host: HeaderValue,
 }
 
-/// The port of a URL that names none.
-const DEFAULT_PORT: u16 = 80;
+/// What a base URL looks like.
+const EXPECTED: &str = if cfg!(feature = "tls") {
+    "http://HOST[:PORT] or https://HOST[:PORT]"
+} else {
+    "http://HOST[:PORT]"
+};
 
 // === impl Address ===
 
 impl Address {
-    /// Reads `http://HOST[:PORT]`; a slash may follow.
+    /// Reads `http://HOST[:PORT]`, or with the feature `tls` `https://HOST[:PORT]`; a slash may
+    /// follow.
     ///
     /// # Errors
     ///
@@ -54,21 +63,25 @@ impl Address {
         let uri: Uri = base.parse().map_err(|_| fault(AddressError::NotAUrl))?;
         match uri.scheme_str() {
             Some("http") => {}
+            Some("https") if cfg!(feature = "tls") => {}
             Some("https") => return Err(fault(AddressError::Tls)),
             _ => return Err(fault(AddressError::NotAUrl)),
         }
-        let authority = uri.into_parts().authority.ok_or_else(|| fault(AddressError::NotAUrl))?;
+        let parts = uri.into_parts();
+        let (Some(scheme), Some(authority)) = (parts.scheme, parts.authority) else {
+            return Err(fault(AddressError::NotAUrl));
+        };
         let names_port = authority.as_str().len() > authority.host().len();
         let port = authority.port_u16().filter(|&port| port > 0);
         if authority.host().is_empty() || (names_port && port.is_none()) {
             return Err(fault(AddressError::NotAUrl));
         }
-        if base.len() > "http://".len() + authority.as_str().len() {
+        if base.len() > scheme.as_str().len() + "://".len() + authority.as_str().len() {
             return Err(fault(AddressError::TooMuch));
         }
         let host = HeaderValue::try_from(authority.as_str());
         let host = host.map_err(|_| fault(AddressError::NotAUrl))?;
-        Ok(Self { url: base.into(), authority, host })
+        Ok(Self { url: base.into(), scheme, authority, host })
     }
 
     /// As written, without a slash at the end.
@@ -78,9 +91,13 @@ impl Address {
 
     /// Both name the same worker, however they spell it.
     pub fn is_same(&self, other: &Self) -> bool {
-        let port = |address: &Self| address.authority.port_u16().unwrap_or(DEFAULT_PORT);
-        port(self) == port(other)
+        self.port() == other.port()
             && self.authority.host().eq_ignore_ascii_case(other.authority.host())
+    }
+
+    fn port(&self) -> u16 {
+        let usual = if self.scheme == Scheme::HTTPS { 443 } else { 80 };
+        self.authority.port_u16().unwrap_or(usual)
     }
 }
 
@@ -108,6 +125,7 @@ mod tests {
             let error = Address::read(text).unwrap_err();
             assert_eq!(error, AddressError::NotAUrl((*text).to_owned()));
         }
+        #[cfg(not(feature = "tls"))]
         assert!(matches!(Address::read("https://a"), Err(AddressError::Tls(_))));
         for text in ["http://a/v1", "http://a?x", "http://a//"] {
             assert!(matches!(Address::read(text), Err(AddressError::TooMuch(_))), "{text}");
@@ -125,5 +143,20 @@ mod tests {
         assert!(is_same("http://a:1", "http://a:1"));
         assert!(!is_same("http://a:1", "http://a:2"));
         assert!(!is_same("http://a:1", "http://b:1"));
+        #[cfg(feature = "tls")]
+        {
+            assert!(is_same("https://a", "https://a:443"));
+            assert!(is_same("https://a:1", "http://a:1"), "one port is one worker");
+            assert!(!is_same("https://a", "http://a"));
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    #[test]
+    fn base_urls_of_tls() {
+        for (text, url) in [("https://a", "https://a"), ("https://[::1]:8/", "https://[::1]:8")] {
+            assert_eq!(&*Address::read(text).unwrap().url, url);
+        }
+        assert!(matches!(Address::read("https://a/v1"), Err(AddressError::TooMuch(_))));
     }
 }

@@ -298,7 +298,7 @@ impl Worker {
     /// Its base URL, parsed.
     pub(crate) fn base(&self) -> Uri {
         let mut parts = uri::Parts::default();
-        parts.scheme = Some(uri::Scheme::HTTP);
+        parts.scheme = Some(self.address.scheme.clone());
         parts.authority = Some(self.address.authority.clone());
         parts.path_and_query = Some(uri::PathAndQuery::from_static("/"));
         // All three parts are there and were parsed: it cannot fail.
