@@ -35,6 +35,7 @@ mod snapshot;
 mod state;
 
 pub use self::{
+    fetch::HttpClient,
     mismatch::Mismatch,
     page::{Discarded, Page},
     poll::{ScrapeConfig, Scraper, Target},

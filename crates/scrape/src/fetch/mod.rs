@@ -1,20 +1,16 @@
 //! One GET to an engine, with limits on all that an engine could do to us.
 
 mod body;
+mod client;
 mod redirect;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
 use http_body_util::Empty;
-use hyper_util::{
-    client::legacy::{self, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
-};
+use hyper_util::client::legacy;
 
-use crate::State;
-
-/// How long an idle connection is kept: 4 s, since SGLang and vLLM (uvicorn) close theirs after 5 s.
-const POOL_IDLE: std::time::Duration = std::time::Duration::from_secs(4);
+pub use self::client::HttpClient;
+use crate::{ScrapeConfig, State};
 
 /// How many redirects are followed, each to the host and port that was asked.
 const MAX_REDIRECTS: usize = 3;
@@ -25,7 +21,7 @@ const ACCEPT: HeaderValue = HeaderValue::from_static("text/plain;version=0.0.4, 
 /// Asks engines.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetch {
-    client: legacy::Client<HttpConnector, Empty<Bytes>>,
+    client: HttpClient,
     authorization: Option<HeaderValue>,
 }
 
@@ -41,7 +37,7 @@ pub(crate) struct Answer {
 pub(crate) enum FetchError {
     #[error("its URL is none: {0}")]
     Url(#[from] http::Error),
-    #[error("cannot be reached: {0}")]
+    #[error("cannot be reached: {}", client::reason(.0))]
     Unreachable(#[from] legacy::Error),
     #[error("answered {0}")]
     Status(StatusCode),
@@ -54,20 +50,13 @@ pub(crate) enum FetchError {
 // === impl Fetch ===
 
 impl Fetch {
-    /// `authorization` goes with every request, and into no log.
-    pub(crate) fn new(authorization: Option<HeaderValue>) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        let client = legacy::Client::builder(TokioExecutor::new())
-            .pool_idle_timeout(POOL_IDLE)
-            .pool_timer(TokioTimer::new())
-            .timer(TokioTimer::new())
-            .build(connector);
-        let authorization = authorization.map(|mut key| {
+    /// The key goes with every request, and into no log.
+    pub(crate) fn new(config: &ScrapeConfig) -> Self {
+        let authorization = config.authorization.clone().map(|mut key| {
             key.set_sensitive(true);
             key
         });
-        Self { client, authorization }
+        Self { client: HttpClient::new(config), authorization }
     }
 
     /// Asks for a page. There is no time limit on it but the caller's.

@@ -2,12 +2,12 @@
 
 use http::{HeaderValue, Uri, uri::Scheme};
 
-/// The place that an answer to `asked` points to, if it is on the same host and port: a key must
-/// not go elsewhere, nor the numbers come from there.
+/// The place that an answer to `asked` points to, if it is on the same host and port, by the same
+/// scheme: a key must not go elsewhere, nor the numbers come from there.
 pub(super) fn follow(asked: &Uri, location: &HeaderValue) -> Option<Uri> {
     let target: Uri = location.to_str().ok()?.parse().ok()?;
     if target.scheme().is_some() {
-        let same = target.scheme() == Some(&Scheme::HTTP)
+        let same = target.scheme() == asked.scheme()
             && target.host().zip(asked.host()).is_some_and(|(a, b)| a.eq_ignore_ascii_case(b))
             && port(&target) == port(asked);
         return same.then_some(target);
@@ -26,7 +26,7 @@ pub(super) fn follow(asked: &Uri, location: &HeaderValue) -> Option<Uri> {
 }
 
 fn port(uri: &Uri) -> u16 {
-    uri.port_u16().unwrap_or(80)
+    uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 })
 }
 
 #[cfg(test)]
@@ -50,6 +50,10 @@ mod tests {
         ] {
             assert_eq!(there(elsewhere), None, "{elsewhere}");
         }
+        let asked = Uri::from_static("https://engine/metrics");
+        let follow_tls = |to| super::follow(&asked, &HeaderValue::from_static(to));
+        assert!(follow_tls("https://engine:443/metrics/").is_some());
+        assert!(follow_tls("http://engine:443/metrics/").is_none(), "the key would be readable");
         assert_eq!(follow("/a?b=c").unwrap().to_string(), "http://engine:80/a?b=c");
     }
 }

@@ -32,6 +32,10 @@ pub struct ScrapeConfig {
     pub stale_after: Duration,
     /// Sent to every worker.
     pub authorization: Option<HeaderValue>,
+    /// Whom to trust among engines at `https://` URLs, and who to be to them; `None` if there are
+    /// none. Without ALPN.
+    #[cfg(feature = "tls")]
+    pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 
 /// A worker to read.
@@ -71,6 +75,8 @@ impl ScrapeConfig {
             timeout: interval.mul_f64(0.9).min(Duration::from_millis(900)),
             stale_after: interval * 3,
             authorization: None,
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 }
@@ -78,7 +84,7 @@ impl ScrapeConfig {
 /// The key stays out of it.
 impl fmt::Debug for ScrapeConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { interval, timeout, stale_after, authorization: _ } = self;
+        let Self { interval, timeout, stale_after, .. } = self;
         f.debug_struct("ScrapeConfig")
             .field("interval", interval)
             .field("timeout", timeout)
@@ -101,7 +107,7 @@ impl Scraper {
         let config =
             ScrapeConfig { interval: config.interval.max(ScrapeConfig::MIN_INTERVAL), ..config };
         Self {
-            fetch: Fetch::new(config.authorization.clone()),
+            fetch: Fetch::new(&config),
             board: Arc::new(Board::new(config.stale_after)),
             tasks: Mutex::default(),
             config,
