@@ -45,13 +45,14 @@ pub(crate) fn run(launches: &[Launch]) -> Result<ExitCode, Box<dyn Error>> {
 async fn check(settings: &Settings) -> (String, bool) {
     let (workers, all_found) = workers(settings).await;
     let key = settings.readings_authorization();
-    let probe = Probe::new(ScrapeConfig {
-        // They are looked at once: this is how soon, and nothing grows old until then.
-        interval: ScrapeConfig::MIN_INTERVAL,
+    let probe = Probe::new(settings.upstream.read(ScrapeConfig {
+        // They are looked at once, soon: nothing grows old until then.
         stale_after: PATIENCE * 2,
         timeout: settings.readings.timeout,
         authorization: key.clone(),
-    });
+        ..ScrapeConfig::every(ScrapeConfig::MIN_INTERVAL)
+    }));
+    let client = Client::new(&settings.upstream);
     let mut healths = JoinSet::new();
     for (index, backend) in workers.iter().enumerate() {
         let url = &backend.url;
@@ -59,14 +60,21 @@ async fn check(settings: &Settings) -> (String, bool) {
         let metrics_urls = pages.map(|(_, page)| page.clone()).collect();
         probe.watch(Target { backend: backend.clone(), metrics_urls });
         let (url, key) = (format!("{url}{}", settings.health.endpoint), key.clone());
-        let within = settings.health.timeout;
-        healths.spawn(async move { (index, Client::new().get(&url, key.as_ref(), within).await) });
+        let (client, within) = (client.clone(), settings.health.timeout);
+        healths.spawn(async move { (index, client.get(&url, key.as_ref(), within).await) });
     }
     let mut health = vec!["down".to_owned(); workers.len()];
     while let Some(answer) = healths.join_next().await {
-        if let Ok((index, Some((status, _)))) = answer {
-            health[index] =
-                if status.is_success() { "up".to_owned() } else { status.as_u16().to_string() };
+        match answer {
+            Ok((index, Ok((status, _)))) if status.is_success() => health[index] = "up".to_owned(),
+            Ok((index, Ok((status, _)))) => health[index] = status.as_u16().to_string(),
+            #[cfg(feature = "tls")]
+            Ok((index, Err(error))) => {
+                if let Some(fault) = error.tls_fault() {
+                    eprintln!("plimsoll: {}: {fault}", workers[index].url);
+                }
+            }
+            _ => {}
         }
     }
     let report = probe.settled().await.report(Instant::now());

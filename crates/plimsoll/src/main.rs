@@ -8,6 +8,9 @@ mod kv;
 mod logs;
 mod serve;
 mod sim;
+#[cfg(feature = "tls")]
+mod tls;
+mod upstream;
 
 use std::{env, error::Error, io, process::ExitCode};
 
@@ -44,7 +47,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         }
         Command::Demo(demo) => return Ok(demo::run(&demo)?),
         Command::Sim(sim) => sim::run(&sim)?,
-        Command::Kv(kv) => return Ok(kv::run(&kv)?),
+        Command::Kv(kv) => return Ok(kv::run(&kv, &flags::kv_upstream(&kv)?)?),
         Command::Check(launches) => return check::run(&launches),
         Command::Print(text) => print!("{text}"),
     }

@@ -13,3 +13,6 @@ pub mod sse;
 #[allow(dead_code, unexpected_cfgs, unused_imports, reason = "most of it is for the binary")]
 #[path = "../../../crates/plimsoll/src/flags/mod.rs"]
 mod flags;
+#[allow(dead_code, unexpected_cfgs, reason = "most of it is for the binary")]
+#[path = "../../../crates/plimsoll/src/upstream.rs"]
+mod upstream;

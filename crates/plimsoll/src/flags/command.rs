@@ -176,8 +176,30 @@ pub(crate) struct Kv {
     #[arg(long, value_name = "KEY")]
     pub(crate) worker_api_key: Option<Secret>,
 
+    #[cfg(feature = "tls")]
+    #[command(flatten)]
+    pub(super) trust: Trust,
+
     #[command(flatten)]
     _help: Help,
+}
+
+/// How https:// targets are reached: the router's flags, but that each file has a flag of its own,
+/// so that targets may follow.
+#[cfg(feature = "tls")]
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// Issuer (PEM) that https:// targets are trusted by (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_cert_paths: Vec<std::path::PathBuf>,
+
+    /// Certificate (PEM) for targets that ask for one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_cert_path: Option<std::path::PathBuf>,
+
+    /// Private key (PEM) of --client-cert-path
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_key_path: Option<std::path::PathBuf>,
 }
 
 /// Reads a base URL whose scheme may be left out, and that may be the address of a page.

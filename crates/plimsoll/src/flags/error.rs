@@ -99,6 +99,10 @@ pub(crate) enum Problem {
     #[cfg(feature = "kubernetes")]
     #[error(transparent)]
     Pods(#[from] PodsError),
+    /// Files of certificates and keys.
+    #[cfg(feature = "tls")]
+    #[error(transparent)]
+    Tls(#[from] crate::tls::TlsError),
     /// A worker's URL or bootstrap port.
     #[error(transparent)]
     Worker(#[from] WorkerError),

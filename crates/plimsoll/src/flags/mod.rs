@@ -30,7 +30,7 @@ pub(crate) use self::{
     command::{Command, Demo, Kv, Launch, ROUTER, Sim},
     error::UsageError,
     parse::parse,
-    resolve::resolve,
+    resolve::{kv_upstream, resolve},
     secret::Secret,
     settings::{Listen, Readings, Settings, Topology, UsageLogPlace, WorkerName},
     table::{Flags, LogLevel, StreamUsage},

@@ -14,6 +14,9 @@ use super::{
     Secret,
     table::{LogLevel, StreamUsage},
 };
+#[cfg(feature = "tls")]
+use crate::tls::Identity;
+use crate::upstream::Upstream;
 
 /// All settings of the router.
 #[derive(Clone, Debug)]
@@ -61,6 +64,11 @@ pub(crate) struct Settings {
     pub(crate) api_key: Option<Secret>,
     /// Key that workers get, if it is not `api_key`.
     pub(crate) worker_api_key: Option<Secret>,
+    /// What clients are shown, if the serving port speaks TLS.
+    #[cfg(feature = "tls")]
+    pub(crate) identity: Option<Identity>,
+    /// How engines are reached.
+    pub(crate) upstream: Upstream,
     /// Whether streams are asked for their usage.
     pub(crate) stream_usage: StreamUsage,
     /// Where finished requests are written.
@@ -185,6 +193,9 @@ impl Settings {
             request_id_headers: ids.map(HeaderName::from_static).into(),
             api_key: None,
             worker_api_key: None,
+            #[cfg(feature = "tls")]
+            identity: None,
+            upstream: Upstream::default(),
             stream_usage: StreamUsage::Inject,
             usage_log: None,
             tenant_header: None,

@@ -46,22 +46,22 @@ struct RefusalError {
 /// Asks the target at the base URL `target`. A router is asked without the key, which is not for it.
 pub(super) async fn ask(client: Client, target: &str, key: Option<HeaderValue>) -> Answer {
     match client.get(&format!("{target}/kv"), None, WITHIN).await {
-        Some((StatusCode::OK, body)) => {
+        Ok((StatusCode::OK, body)) => {
             if let Ok(report) = serde_json::from_slice(&body) {
                 return Answer::Router(Box::new(report));
             }
         }
-        Some((StatusCode::NOT_FOUND, body)) => {
+        Ok((StatusCode::NOT_FOUND, body)) => {
             if let Some(place) = elsewhere(&body) {
                 return Answer::ClientPort(place);
             }
         }
-        Some(_) => {}
-        None => return Answer::Engine(Role::Plain),
+        Ok(_) => {}
+        Err(_) => return Answer::Engine(Role::Plain),
     }
     for path in SERVER_INFO {
         let answer = client.get(&format!("{target}{path}"), key.as_ref(), WITHIN).await;
-        if let Some((StatusCode::OK, body)) = answer {
+        if let Ok((StatusCode::OK, body)) = answer {
             return Answer::Engine(role(&body));
         }
     }

@@ -12,7 +12,10 @@ use super::{
     client::Client,
     probe::{PATIENCE, Probe},
 };
-use crate::flags::{Kv, Secret};
+use crate::{
+    flags::{Kv, Secret},
+    upstream::Upstream,
+};
 
 /// Time between readings of an engine: for one look, and at most for several.
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -40,7 +43,7 @@ struct Known {
 // === impl Looker ===
 
 impl Looker {
-    pub(super) fn new(flags: &Kv) -> Self {
+    pub(super) fn new(flags: &Kv, upstream: &Upstream) -> Self {
         let key = flags.worker_api_key.as_ref().and_then(Secret::bearer);
         let pause = flags.watch.map(Duration::from_secs_f64);
         let interval = pause.map_or(AT_ONCE, |pause| pause.clamp(AT_ONCE, AT_LEISURE));
@@ -48,16 +51,16 @@ impl Looker {
         let targets = flags.targets.iter().filter(|url| seen.insert(url.as_str()));
         let known =
             |url: &String| Known { url: url.as_str().into(), is_watched: false, is_engine: false };
-        let config = ScrapeConfig {
+        let config = upstream.read(ScrapeConfig {
             timeout: PATIENCE.mul_f64(0.9),
             stale_after: PATIENCE * 2,
             authorization: key.clone(),
             ..ScrapeConfig::every(interval)
-        };
+        });
         Self {
             targets: targets.map(known).collect(),
             key,
-            client: Client::new(),
+            client: Client::new(upstream),
             probe: Probe::new(config),
         }
     }

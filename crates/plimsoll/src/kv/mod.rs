@@ -25,6 +25,7 @@ pub(crate) use self::{
 use crate::{
     flags::{Kv, ROUTER},
     serve,
+    upstream::Upstream,
 };
 
 /// What moves a terminal's cursor to the top, and clears what is below.
@@ -34,9 +35,9 @@ const CLEAR: &str = "\x1b[H\x1b[J";
 const HELP: &str = "name its metrics address, or engines: plimsoll kv http://HOST:PORT...";
 
 /// Looks, and says whether every target had a reading the last time.
-pub(crate) fn run(flags: &Kv) -> io::Result<ExitCode> {
+pub(crate) fn run(flags: &Kv, upstream: &Upstream) -> io::Result<ExitCode> {
     serve::runtime()?.block_on(async {
-        let mut looker = Looker::new(flags);
+        let mut looker = Looker::new(flags, upstream);
         loop {
             let (report, is_complete) = looker.look().await;
             if report.workers.iter().any(|worker| worker.worker == ROUTER) {

@@ -72,7 +72,7 @@ pub(super) fn router_config(settings: &Settings, metrics_port: u16) -> RouterCon
     config.worker_authorization = settings.worker_api_key.as_ref().and_then(Secret::bearer);
     config.allow_client_routing = settings.allow_client_routing;
     config.metrics_address = format!("port {metrics_port}, path /metrics");
-    config
+    settings.upstream.route(config)
 }
 
 /// The workers, each in its role.

@@ -2,7 +2,8 @@
 
 use std::{
     error::Error,
-    future::{pending, poll_fn},
+    fmt::Display,
+    future::{Future, pending, poll_fn},
     net::TcpStream,
     pin::pin,
     sync::{
@@ -33,6 +34,8 @@ use super::{
     socket::{Activity, Socket},
     upload::Upload,
 };
+#[cfg(feature = "tls")]
+use crate::tls::Serving;
 
 /// How long a client may take to send a request's headers, the first ones of a connection included.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -77,6 +80,16 @@ pub(super) struct Connections<S> {
     open: Arc<AtomicUsize>,
     /// How long a body may be silent.
     silence: Duration,
+    #[cfg(feature = "tls")]
+    tls: Option<Serving>,
+}
+
+/// What belongs to one connection, whatever its bytes go through.
+struct One {
+    cluster: Arc<Cluster>,
+    deadline: watch::Receiver<Option<Instant>>,
+    activity: Arc<Activity>,
+    _open: Open,
 }
 
 /// A service that is called as soon as hyper has a request's head. The adapter of `hyper_util` waits
@@ -130,7 +143,23 @@ impl<S: Serve> Connections<S> {
             .keep_alive_timeout(PING_AFTER);
         http2.max_concurrent_streams(MAX_STREAMS).max_header_list_size(MAX_BUFFER as u32);
         let silence = silence.min(HEADER_TIMEOUT);
-        Self { service, builder, graceful: GracefulShutdown::new(), drain, cluster, open, silence }
+        Self {
+            service,
+            builder,
+            graceful: GracefulShutdown::new(),
+            drain,
+            cluster,
+            open,
+            silence,
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+
+    /// Speaks TLS, and nothing else, if there is a certificate to show.
+    #[cfg(feature = "tls")]
+    pub(super) fn with_tls(self, tls: Option<Serving>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Serves until there is a deadline, then until no request runs or the deadline has passed.
@@ -176,31 +205,68 @@ impl<S: Serve> Connections<S> {
             activity: activity.clone(),
             silence: self.silence,
         };
-        let socket = Socket::new(socket, activity.clone());
+        let one = One { cluster: self.cluster.clone(), deadline, activity, _open: open };
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            return self.shake_hands(tls.clone(), socket, service, one);
+        }
+        let socket = Socket::new(socket, one.activity.clone());
         let connection = self.builder.serve_connection(socket, service);
-        let connection = self.graceful.watch(connection.into_owned());
-        let cluster = self.cluster.clone();
+        tokio::spawn(one.run(self.graceful.watch(connection.into_owned())));
+    }
+
+    /// Serves a connection once TLS is agreed upon. Others do not wait for that, nor does the end.
+    #[cfg(feature = "tls")]
+    fn shake_hands(
+        &self,
+        tls: Serving,
+        socket: tokio::net::TcpStream,
+        service: CallAtOnce<S>,
+        mut one: One,
+    ) {
+        let (builder, watcher) = (self.builder.clone(), self.graceful.watcher());
         tokio::spawn(async move {
-            let _open = open;
-            let mut connection = pin!(connection);
-            let ended = tokio::select! {
+            let shaken = tokio::select! {
                 biased;
-                ended = &mut connection => ended,
-                () = silent(&activity) => return tracing::debug!("a connection sent no request"),
-                () = idle_at_the_end(&activity, deadline.clone()) => {
-                    return tracing::debug!("a connection had nothing to end");
-                }
-                () = passed(deadline) => {
-                    // Its requests end when they are polled, and that is now.
-                    cluster.cut_off();
-                    connection.await
-                }
+                shaken = Box::pin(tls.accept(socket)) => shaken,
+                _ = one.deadline.wait_for(Option::is_some) => return,
             };
-            // A client that leaves is no news.
-            if let Err(error) = ended {
-                tracing::debug!("a connection ended early: {error}");
+            match shaken {
+                Ok(socket) => {
+                    let socket = Socket::new(socket, one.activity.clone());
+                    let connection = builder.serve_connection(socket, service);
+                    one.run(watcher.watch(connection.into_owned())).await;
+                }
+                Err(error) => tracing::debug!("a connection has no TLS: {error}"),
             }
         });
+    }
+}
+
+// === impl One ===
+
+impl One {
+    /// Moves the connection on until it ends, has nothing to do, or is cut off.
+    async fn run<E: Display>(self, connection: impl Future<Output = Result<(), E>>) {
+        let Self { cluster, deadline, activity, _open } = self;
+        let mut connection = pin!(connection);
+        let ended = tokio::select! {
+            biased;
+            ended = &mut connection => ended,
+            () = silent(&activity) => return tracing::debug!("a connection sent no request"),
+            () = idle_at_the_end(&activity, deadline.clone()) => {
+                return tracing::debug!("a connection had nothing to end");
+            }
+            () = passed(deadline) => {
+                // Its requests end when they are polled, and that is now.
+                cluster.cut_off();
+                connection.await
+            }
+        };
+        // A client that leaves is no news.
+        if let Err(error) = ended {
+            tracing::debug!("a connection ended early: {error}");
+        }
     }
 }
 

@@ -49,6 +49,8 @@ use self::{
     threads::Threads,
 };
 use crate::flags::{Listen, Settings};
+#[cfg(feature = "tls")]
+use crate::tls::Serving;
 
 /// How often piled-up histogram samples are taken in.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -66,6 +68,10 @@ pub(crate) enum ServeError {
     #[cfg(feature = "kubernetes")]
     #[error("--service-discovery: {0}")]
     Pods(#[from] PodsError),
+    /// TLS cannot be spoken.
+    #[cfg(feature = "tls")]
+    #[error("--tls-cert-path: {0}")]
+    Tls(#[from] crate::tls::TlsError),
     /// A runtime or thread cannot be made.
     #[error("cannot start: {0}")]
     Start(#[from] io::Error),
@@ -82,6 +88,8 @@ pub(crate) struct Server {
     usage_log: Option<UsageLog>,
     cluster: Arc<Cluster>,
     hang_ups: HangUps,
+    #[cfg(feature = "tls")]
+    tls: Option<Serving>,
     /// What is read anew at `SIGHUP`, beside the usage log.
     reload: Option<Reload>,
     grace_period: Duration,
@@ -92,9 +100,14 @@ pub(crate) struct Server {
 pub(crate) fn run(settings: Settings, reload: Reload) -> Result<(), ServeError> {
     runtime()?.block_on(async {
         let mut server = Server::start(settings).await?;
+        #[cfg(feature = "tls")]
+        let (reload, scheme) =
+            (reload.with_tls(server.tls.clone()), server.tls.as_ref().map_or("http", |_| "https"));
+        #[cfg(not(feature = "tls"))]
+        let scheme = "http";
         server.reload = Some(reload);
         let (serving, metrics) = server.addresses()?;
-        tracing::info!("serving on http://{serving}, metrics on http://{metrics}/metrics");
+        tracing::info!("serving on {scheme}://{serving}, metrics on http://{metrics}/metrics");
         server.serve(Signals::new()?).await;
         Ok(())
     })
@@ -116,12 +129,21 @@ impl Server {
         let metrics_port = metrics_listener.local_addr()?.port();
         let cluster = Cluster::new(router_config(&settings, metrics_port));
         let key = settings.readings_authorization();
-        let readings = Arc::new(Readings::new(cluster.clone(), &settings.readings, key));
+        let readings =
+            Arc::new(Readings::new(cluster.clone(), &settings.readings, key, &settings.upstream));
         cluster.read_loads_from(Arc::new(Loads::new(readings.clone())));
         let usage_log = metering::open(settings.usage_log.as_ref())?;
         let exporter = exporter(&settings, &cluster, &readings, usage_log.as_ref());
         let metering = Metering::new(&settings, &exporter, usage_log.as_ref());
-        let threads = Threads::start(&cluster, &metering, settings.request_timeout)?;
+        #[cfg(feature = "tls")]
+        let tls = settings.identity.as_ref().map(Serving::new).transpose()?;
+        let threads = Threads::start(
+            &cluster,
+            &metering,
+            settings.request_timeout,
+            #[cfg(feature = "tls")]
+            tls.as_ref(),
+        )?;
         let mut background = cluster.probe();
         background.spawn(readings.clone().follow());
         background.spawn(names::follow(cluster.clone(), settings.worker_names));
@@ -138,6 +160,8 @@ impl Server {
             usage_log,
             cluster,
             hang_ups: HangUps::new()?,
+            #[cfg(feature = "tls")]
+            tls,
             reload: None,
             grace_period: settings.shutdown_grace_period,
             background,

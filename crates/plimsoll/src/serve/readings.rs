@@ -11,7 +11,7 @@ use plimsoll_router::Cluster;
 use plimsoll_scrape::{ScrapeConfig, Scraper, Snapshot, Target};
 use tokio::time::Instant;
 
-use crate::flags;
+use crate::{flags, upstream::Upstream};
 
 /// Reads the workers of a cluster, those that come and go included.
 #[derive(Debug)]
@@ -29,9 +29,12 @@ impl Readings {
         cluster: Arc<Cluster>,
         settings: &flags::Readings,
         authorization: Option<HeaderValue>,
+        upstream: &Upstream,
     ) -> Self {
         let flags::Readings { interval, timeout, stale_after, pages } = settings.clone();
-        let scraper = Scraper::new(ScrapeConfig { interval, timeout, stale_after, authorization });
+        let config =
+            ScrapeConfig { timeout, stale_after, authorization, ..ScrapeConfig::every(interval) };
+        let scraper = Scraper::new(upstream.read(config));
         Self { scraper, cluster, pages }
     }
 

@@ -8,6 +8,8 @@ use plimsoll_wire::Backend;
 use super::assembly::workers;
 #[cfg(feature = "kubernetes")]
 use crate::flags::Pods;
+#[cfg(feature = "tls")]
+use crate::tls::{Identity, Serving};
 use crate::{
     flags::{self, Command, Settings, UsageError, WorkerName},
     logs::Logs,
@@ -26,6 +28,9 @@ pub(crate) struct Reload {
     /// The pods that are.
     #[cfg(feature = "kubernetes")]
     pods: Option<Pods>,
+    /// What clients are shown.
+    #[cfg(feature = "tls")]
+    tls: Option<Serving>,
 }
 
 // === impl Reload ===
@@ -47,7 +52,15 @@ impl Reload {
             names,
             #[cfg(feature = "kubernetes")]
             pods: settings.pods.clone(),
+            #[cfg(feature = "tls")]
+            tls: None,
         }
+    }
+
+    /// Shows clients here what is in the certificate's file by then.
+    #[cfg(feature = "tls")]
+    pub(super) fn with_tls(self, tls: Option<Serving>) -> Self {
+        Self { tls, ..self }
     }
 
     /// Reads everything once more. Workers that are configured no longer are drained, new ones come;
@@ -69,6 +82,8 @@ impl Reload {
                 if settings.pods != self.pods {
                     tracing::warn!("the flags about pods have changed: restart for that");
                 }
+                #[cfg(feature = "tls")]
+                self.show(settings.identity.as_ref());
                 self.logs.set_level(settings.log_level);
                 self.change_workers(cluster, wanted);
             }
@@ -81,6 +96,18 @@ impl Reload {
         // What runs was started by this very command.
         let Command::Launch(launch) = command else { return Err(UsageError::Nothing) };
         flags::resolve(&launch)
+    }
+
+    /// Shows clients this certificate from now on.
+    #[cfg(feature = "tls")]
+    fn show(&self, identity: Option<&Identity>) {
+        match (&self.tls, identity) {
+            (Some(tls), Some(identity)) if tls.show(identity) => {
+                tracing::info!("new connections are shown another certificate");
+            }
+            (Some(_), Some(_)) | (None, None) => {}
+            _ => tracing::warn!("--tls-cert-path has come or gone: restart for that"),
+        }
     }
 
     fn change_workers(&mut self, cluster: &Cluster, wanted: Vec<Backend>) {

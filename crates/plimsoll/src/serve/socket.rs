@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    mem::MaybeUninit,
     pin::Pin,
     sync::{
         Arc,
@@ -12,18 +13,18 @@ use std::{
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How much is read ahead of a request that runs, in bytes: more than what a client may send after
 /// its body by mistake, less than what is worth its room.
 const AHEAD: usize = 4 << 10;
 
-/// A client's socket. While a request runs hyper reads only if it has nothing left of what came
+/// A client's socket, of TCP or TLS. While a request runs hyper reads only if it has nothing left of what came
 /// before, so that a client that sent one byte too many could leave unnoticed. Here it is noticed: what
 /// hyper does not ask for is read ahead, up to a limit.
 #[derive(Debug)]
-pub(super) struct Socket {
-    io: TokioIo<TcpStream>,
+pub(super) struct Socket<T> {
+    io: TokioIo<T>,
     activity: Arc<Activity>,
     /// Read ahead, not asked for yet.
     ahead: Vec<u8>,
@@ -100,8 +101,8 @@ impl Drop for Reading {
 
 // === impl Socket ===
 
-impl Socket {
-    pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Self {
+impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
+    pub(super) fn new(stream: T, activity: Arc<Activity>) -> Self {
         Self { io: TokioIo::new(stream), activity, ahead: Vec::new(), waits: false }
     }
 
@@ -113,22 +114,22 @@ impl Socket {
     /// If the client has left.
     fn read_ahead(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         let Self { io, ahead, .. } = self;
-        let stream = io.inner();
-        while ahead.len() < AHEAD && stream.poll_read_ready(cx)?.is_ready() {
-            let mut bytes = [0; AHEAD];
-            let room = AHEAD - ahead.len();
-            match stream.try_read(&mut bytes[..room]) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => ahead.extend_from_slice(&bytes[..read]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
+        let mut room = [const { MaybeUninit::uninit() }; AHEAD];
+        while ahead.len() < AHEAD {
+            let mut read = ReadBuf::uninit(&mut room[..AHEAD - ahead.len()]);
+            if Pin::new(io.inner_mut()).poll_read(cx, &mut read)?.is_pending() {
+                break;
             }
+            if read.filled().is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            ahead.extend_from_slice(read.filled());
         }
         Ok(())
     }
 }
 
-impl Read for Socket {
+impl<T: AsyncRead + AsyncWrite + Unpin> Read for Socket<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -146,7 +147,7 @@ impl Read for Socket {
     }
 }
 
-impl Write for Socket {
+impl<T: AsyncRead + AsyncWrite + Unpin> Write for Socket<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -27,6 +27,8 @@ use super::{
     connection::{Connections, Serve},
     metering::Metering,
 };
+#[cfg(feature = "tls")]
+use crate::tls::Serving;
 
 /// Accepted connections that may wait for their thread.
 const BACKLOG: usize = 1024;
@@ -56,13 +58,21 @@ impl Threads {
         cluster: &Arc<Cluster>,
         metering: &Metering,
         silence: Duration,
+        #[cfg(feature = "tls")] tls: Option<&Serving>,
     ) -> io::Result<Self> {
         let count = thread::available_parallelism().map_or(1, NonZero::get);
         let (deadline, watched) = watch::channel(None);
         let threads = (0..count).map(|index| {
             let service = metering.over(Router::new(cluster.clone()));
             let (drain, cluster, watched) = (metering.drain(), cluster.clone(), watched.clone());
-            let connections = move |open| Connections::new(service, drain, cluster, open, silence);
+            #[cfg(feature = "tls")]
+            let tls = tls.cloned();
+            let connections = move |open| {
+                let connections = Connections::new(service, drain, cluster, open, silence);
+                #[cfg(feature = "tls")]
+                let connections = connections.with_tls(tls);
+                connections
+            };
             Thread::start(index, connections, watched)
         });
         Ok(Self { threads: threads.collect::<io::Result<_>>()?, deadline })

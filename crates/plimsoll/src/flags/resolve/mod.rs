@@ -6,6 +6,8 @@ mod metering;
 mod pods;
 mod routing;
 mod scraping;
+#[cfg(feature = "tls")]
+mod tls;
 mod topology;
 mod warnings;
 
@@ -23,14 +25,16 @@ use self::{
 };
 #[cfg(feature = "kubernetes")]
 use super::Pods;
-use super::{Launch, Settings, UsageError};
+use super::{Flags, Kv, Launch, Settings, UsageError, place::Given, table::Health};
+#[cfg(feature = "tls")]
+use super::{command::Trust, table::Tls};
+use crate::upstream::Upstream;
 
 /// Checks how the flags go together and applies what depends on several of them.
 pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
     let Launch { flags, given } = launch;
     choices(flags, given)?;
     let (listen, metrics_listen) = listeners(&flags.listeners, given)?;
-    let health = &flags.health;
     #[cfg(feature = "kubernetes")]
     let pods = pods::pods(flags, given)?;
     #[cfg(feature = "kubernetes")]
@@ -50,16 +54,7 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         max_payload_size: flags.requests.max_payload_size,
         request_timeout: Duration::from_secs(flags.requests.request_timeout_secs),
         shutdown_grace_period: Duration::from_secs(flags.requests.shutdown_grace_period_secs),
-        health: HealthConfig {
-            endpoint: path("health-check-endpoint", &health.health_check_endpoint, given)?,
-            interval: Duration::from_secs(health.health_check_interval_secs),
-            first_interval: Duration::from_secs(health.worker_startup_check_interval),
-            startup_timeout: Duration::from_secs(health.worker_startup_timeout_secs),
-            timeout: Duration::from_secs(health.health_check_timeout_secs),
-            failure_threshold: health.health_failure_threshold,
-            success_threshold: health.health_success_threshold,
-            disabled: health.disable_health_check,
-        },
+        health: health(&flags.health, given)?,
         policies: policies(&flags.policies),
         admission: admission(&flags.load),
         max_in_flight: max_in_flight(&flags.load),
@@ -72,6 +67,9 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         request_id_headers: headers(&flags.requests.request_id_headers, given)?,
         api_key: key("api-key", flags.workers.api_key.as_ref(), given)?,
         worker_api_key: key("worker-api-key", flags.workers.worker_api_key.as_ref(), given)?,
+        #[cfg(feature = "tls")]
+        identity: tls::serving(&flags.tls, given)?,
+        upstream: upstream(flags, given)?,
         stream_usage: flags.metering.stream_usage,
         usage_log: usage_log(&flags.metering, given)?,
         tenant_header: tenant_header(&flags.metering, given)?,
@@ -86,4 +84,43 @@ pub(crate) fn resolve(launch: &Launch) -> Result<Settings, UsageError> {
         log_dir: flags.logs.log_dir.clone(),
         warnings: warnings(flags, given),
     })
+}
+
+fn health(flags: &Health, given: &Given) -> Result<HealthConfig, UsageError> {
+    Ok(HealthConfig {
+        endpoint: path("health-check-endpoint", &flags.health_check_endpoint, given)?,
+        interval: Duration::from_secs(flags.health_check_interval_secs),
+        first_interval: Duration::from_secs(flags.worker_startup_check_interval),
+        startup_timeout: Duration::from_secs(flags.worker_startup_timeout_secs),
+        timeout: Duration::from_secs(flags.health_check_timeout_secs),
+        failure_threshold: flags.health_failure_threshold,
+        success_threshold: flags.health_success_threshold,
+        disabled: flags.disable_health_check,
+    })
+}
+
+#[cfg(feature = "tls")]
+fn upstream(flags: &Flags, given: &Given) -> Result<Upstream, UsageError> {
+    let Tls { ca_cert_paths, client_cert_path, client_key_path, .. } = &flags.tls;
+    tls::upstream(ca_cert_paths, client_cert_path.as_deref(), client_key_path.as_deref(), given)
+}
+
+/// Without the feature there is nothing to be told.
+#[cfg(not(feature = "tls"))]
+fn upstream(_: &Flags, _: &Given) -> Result<Upstream, UsageError> {
+    Ok(Upstream::default())
+}
+
+/// How the targets of `plimsoll kv` are reached.
+#[cfg(feature = "tls")]
+pub(crate) fn kv_upstream(kv: &Kv) -> Result<Upstream, UsageError> {
+    let Trust { ca_cert_paths, client_cert_path, client_key_path } = &kv.trust;
+    let (certificate, key) = (client_cert_path.as_deref(), client_key_path.as_deref());
+    tls::upstream(ca_cert_paths, certificate, key, &Given::default())
+}
+
+/// Without the feature there is nothing to be told.
+#[cfg(not(feature = "tls"))]
+pub(crate) fn kv_upstream(_: &Kv) -> Result<Upstream, UsageError> {
+    Ok(Upstream::default())
 }

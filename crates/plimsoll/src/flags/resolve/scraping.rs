@@ -42,7 +42,9 @@ fn page(text: &str, topology: &Topology) -> Result<(String, String), Problem> {
     let wanted = base_url(worker)?;
     let known = topology.urls().find(|url| is_same(url, &wanted));
     let known = known.ok_or_else(|| Problem::NoSuchWorker(worker.to_owned()))?;
-    let uri = page.parse::<Uri>().ok().filter(|uri| uri.scheme_str() == Some("http"));
+    let schemes: &[_] = if cfg!(feature = "tls") { &["http", "https"] } else { &["http"] };
+    let uri = page.parse::<Uri>().ok();
+    let uri = uri.filter(|uri| uri.scheme_str().is_some_and(|scheme| schemes.contains(&scheme)));
     match uri.and_then(|uri| uri.into_parts().authority) {
         Some(_) => Ok((known.to_owned(), page.to_owned())),
         None => Err(Problem::WorkerMetrics(text.to_owned())),

@@ -13,6 +13,8 @@ mod operation;
 mod refused;
 mod resilience;
 mod serving;
+#[cfg(feature = "tls")]
+mod tls;
 
 use clap::{Arg, ArgAction, Args, Command, Parser};
 
@@ -28,6 +30,8 @@ pub(crate) use self::{
 
 #[cfg(feature = "kubernetes")]
 pub(crate) use self::discovery::Discovery;
+#[cfg(feature = "tls")]
+pub(crate) use self::tls::Tls;
 use super::command::Help;
 
 /// The longest time a flag takes, in seconds: one year, so that sums of times never overflow.
@@ -66,6 +70,9 @@ pub(crate) struct Flags {
     pub(super) discovery: Discovery,
     #[command(flatten)]
     pub(super) listeners: Listeners,
+    #[cfg(feature = "tls")]
+    #[command(flatten)]
+    pub(super) tls: Tls,
     #[command(flatten)]
     pub(super) policies: Policies,
     #[command(flatten)]

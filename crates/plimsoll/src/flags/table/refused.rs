@@ -10,6 +10,7 @@ const MCP: &str = "not supported: run tools in the client, or in a service in fr
 const POLICY: &str = "belongs to the policies manual and bucket, which are not supported: leave it \
      out, and choose another policy";
 const RANKS: &str = "not built yet: leave it out; the engines spread load over their ranks";
+#[cfg(not(feature = "tls"))]
 const TLS: &str = "needs the cargo feature `tls`, which this build lacks: let a proxy hold the \
      certificates, and name workers by http:// URLs";
 const TRACE: &str = "not built yet: leave it out; `traceparent` reaches the engines anyway";
@@ -25,6 +26,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("service-discovery service-discovery-port service-discovery-namespace", KUBERNETES),
     #[cfg(not(feature = "kubernetes"))]
     ("selector prefill-selector decode-selector", KUBERNETES),
+    #[cfg(not(feature = "tls"))]
     ("tls-cert-path tls-key-path ca-cert-paths client-cert-path client-key-path", TLS),
 ];
 

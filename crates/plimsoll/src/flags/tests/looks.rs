@@ -35,6 +35,7 @@ fn kv_looks_at_the_router_unless_told_otherwise() {
 fn kv_says_what_is_wrong() {
     for (line, wanted) in [
         ("kv h:1/v1", "has more than scheme, host and port; expected http://HOST[:PORT]"),
+        #[cfg(not(feature = "tls"))]
         ("kv https://h:1", "needs the cargo feature `tls`"),
         ("kv h:x", "is no worker URL"),
         ("kv --watch 0", "expected a number from 0.1 to 86400"),

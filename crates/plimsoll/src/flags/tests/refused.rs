@@ -17,6 +17,7 @@ fn flags_are_refused_whatever_follows_them() {
         ("service-discovery", "`kubernetes`"),
         #[cfg(not(feature = "kubernetes"))]
         ("prefill-selector", "`kubernetes`"),
+        #[cfg(not(feature = "tls"))]
         ("ca-cert-paths", "`tls`"),
     ] {
         for line in [format!("--{flag}"), format!("--{flag}=x"), format!("--{flag} a=b c=d --x")] {

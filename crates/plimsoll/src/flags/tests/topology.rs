@@ -45,6 +45,7 @@ fn urls_are_base_urls() {
         ("http://w:70000", "is no worker URL"),
         ("http://::1:80", "is no worker URL"),
         ("grpc://w:1", "is no worker URL"),
+        #[cfg(not(feature = "tls"))]
         ("https://w:1", "needs the cargo feature `tls`"),
         ("http://w:1/v1", "more than scheme, host and port"),
         ("http://w:1?x=y", "more than scheme, host and port"),
@@ -58,6 +59,17 @@ fn urls_are_base_urls() {
         panic!()
     };
     assert_eq!(urls, ["http://[::1]:8000", "http://192.168.1.1:8000", "http://a_b.c-d"]);
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn workers_and_their_pages_may_be_behind_tls() {
+    let page = "https://[::1]:8443/metrics";
+    let urls = "https://w https://[::1]:8443";
+    let settings = settings(&format!("--worker-urls {urls} --worker-metrics https://w:443={page}"));
+    assert_eq!(settings.readings.pages, [("https://w".to_owned(), page.to_owned())]);
+    let twice = error("--worker-urls https://w http://w:443");
+    assert!(twice.contains("is named twice"), "{twice}");
 }
 
 #[test]
