@@ -58,11 +58,14 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     content_type.is_some_and(|value| reply::is_event_stream(value.as_bytes()))
 }
 
-/// Leaves of a client's headers those that a worker is to get.
+/// Leaves of a client's headers those that a worker is to get. A key among them is not shown by
+/// whoever prints them.
 pub(crate) fn for_worker(headers: &mut HeaderMap, authorization: Option<&HeaderValue>) {
     remove(headers, |name| is_hop_by_hop(name) || OWN.contains(name));
     if let Some(key) = authorization {
         headers.insert(header::AUTHORIZATION, key.clone());
+    } else if let Some(key) = headers.get_mut(header::AUTHORIZATION) {
+        key.set_sensitive(true);
     }
 }
 

@@ -7,7 +7,7 @@ use plimsoll_router::AddressError;
 
 #[cfg(feature = "kubernetes")]
 use super::pods::PodsError;
-use super::{place::Place, syntax::Syntax, worker::WorkerError};
+use super::{place::Place, secret::without_user_info, syntax::Syntax, worker::WorkerError};
 
 /// What is said to someone who gives nothing at all.
 const NEEDED: &str = "nothing to do: name the engines to route to
@@ -62,7 +62,7 @@ pub(crate) enum UsageError {
         message: String,
     },
     /// A flag has a value that cannot be used, or does not go with the others.
-    #[error("{place}: {problem}")]
+    #[error("{place}: {}", without_user_info(&problem.to_string()))]
     Flag {
         /// Where it was set.
         place: Place,

@@ -5,7 +5,7 @@ use std::fmt;
 use http::HeaderValue;
 
 /// A key. Neither `Debug` nor `Display` shows it, so that it cannot reach a log or an error.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) struct Secret(String);
 
 // === impl Secret ===
@@ -39,5 +39,23 @@ impl fmt::Debug for Secret {
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
+    }
+}
+
+/// A text without what URLs in it have before their host: a name and a password. For what is shown
+/// of words that may be anything.
+pub(crate) fn without_user_info(text: &str) -> String {
+    let ends = |c: char| c.is_whitespace() || c == '\'' || c == '"';
+    text.split_inclusive(ends).map(bare).collect()
+}
+
+/// A word without a name and a password. Rather too little of it is shown than too much.
+fn bare(word: &str) -> String {
+    match word.rsplit_once('@') {
+        Some((before, host)) if before.contains(':') => {
+            let scheme = before.find("://").map_or("", |end| &before[..end + 3]);
+            format!("{scheme}…@{host}")
+        }
+        _ => word.to_owned(),
     }
 }

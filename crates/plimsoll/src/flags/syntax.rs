@@ -2,6 +2,8 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::secret::without_user_info;
+
 /// The flags whose values are never shown.
 pub(super) const SECRET: [&str; 2] = ["--api-key", "--worker-api-key"];
 
@@ -58,7 +60,7 @@ impl Syntax {
                 }
             }
             (ErrorKind::UnknownArgument, Some(word)) => stray(&word, words),
-            _ => Self::Other(one_line(&error.to_string())),
+            _ => Self::Other(without_user_info(&one_line(&error.to_string()))),
         }
     }
 }
@@ -82,7 +84,7 @@ fn stray(word: &str, words: &[String]) -> Syntax {
     let flag = words[..at].iter().rev().find_map(|word| flag_of(word));
     let has_key = words.iter().filter_map(|word| flag_of(word)).any(|flag| SECRET.contains(&flag));
     Syntax::StrayWord {
-        word: if has_key { "a word".to_owned() } else { format!("{word:?}") },
+        word: if has_key { "a word".to_owned() } else { format!("{:?}", without_user_info(word)) },
         after: flag.map(|flag| format!(" after {flag}")).unwrap_or_default(),
     }
 }

@@ -3,7 +3,7 @@
 use plimsoll_router::{Address, AddressError};
 use plimsoll_wire::Role;
 
-use super::WorkerName;
+use super::{WorkerName, secret::without_user_info};
 
 /// Why a word does not name a worker.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ fn name(word: &str, role: Role) -> Result<WorkerName, WorkerError> {
         Some((host, port)) if port > 0 && base_url(&format!("http://{host}:{port}")).is_ok() => {
             Ok(WorkerName { host: host.to_owned(), port, role, bootstrap_port: None })
         }
-        _ => Err(WorkerError::NotAName(word.to_owned())),
+        _ => Err(WorkerError::NotAName(without_user_info(word))),
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{
     admission::{Gate, Vacancies},
     policies::{self, Policy},
     room::Rooms,
-    workers::{Address, Model},
+    workers::{Address, AddressError, Model},
 };
 
 /// How many models are remembered in all: workers may list others each time that they are asked.
@@ -74,6 +74,10 @@ impl Cluster {
     /// left out, with a line in the log.
     pub fn new(mut config: RouterConfig) -> Arc<Self> {
         let workers = std::mem::take(&mut config.workers);
+        // Whoever prints a head of ours does not print the key.
+        for key in [&mut config.authorization, &mut config.worker_authorization] {
+            key.iter_mut().for_each(|key| key.set_sensitive(true));
+        }
         let (kinds, vacancies) = (config.policies, Arc::<Vacancies>::default());
         let cluster = Self {
             live: LiveSet::new(),
@@ -135,9 +139,14 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// If there is no such worker.
+    /// If there is no such worker, or if the URL holds a password.
     pub fn remove(&self, url: &str) -> Result<(Arc<Worker>, Removal), AdminError> {
-        let worker = Address::read(url).ok().and_then(|address| self.live.find(&address));
+        let address = match Address::read(url) {
+            // Not even to who sent it: errors get into logs.
+            Err(error @ AddressError::UserInfo(_)) => return Err(error.into()),
+            address => address.ok(),
+        };
+        let worker = address.and_then(|address| self.live.find(&address));
         let worker = worker.ok_or_else(|| AdminError::Unknown { url: url.to_owned() })?;
         worker.drain(self.config.drain_grace_period);
         if worker.in_flight() == 0 {

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use http::Uri;
+use plimsoll_router::AddressError;
 
 use super::checks::fault;
 use crate::flags::{
     Readings, Topology, UsageError,
     error::Problem,
     place::Given,
+    secret::without_user_info,
     table::Scraping,
     worker::{base_url, is_same},
 };
@@ -38,8 +40,11 @@ pub(super) fn readings(
 /// Reads `WORKER_URL=METRICS_URL`; the worker must be one of the topology's.
 fn page(text: &str, topology: &Topology) -> Result<(String, String), Problem> {
     let (worker, page) =
-        text.split_once('=').ok_or_else(|| Problem::WorkerMetrics(text.to_owned()))?;
+        text.split_once('=').ok_or_else(|| Problem::WorkerMetrics(without_user_info(text)))?;
     let wanted = base_url(worker)?;
+    if let Some((_, host)) = page.rsplit_once('@') {
+        return Err(AddressError::UserInfo(host.to_owned()).into());
+    }
     let known = topology.urls().find(|url| is_same(url, &wanted));
     let known = known.ok_or_else(|| Problem::NoSuchWorker(worker.to_owned()))?;
     let schemes: &[_] = if cfg!(feature = "tls") { &["http", "https"] } else { &["http"] };

@@ -5,7 +5,7 @@ use std::any::TypeId;
 use clap::CommandFactory;
 
 use super::{
-    super::{Flags, Secret, syntax::SECRET},
+    super::{Flags, Secret, secret::without_user_info, syntax::SECRET},
     *,
 };
 
@@ -70,4 +70,47 @@ fn errors_do_not_show_keys() {
     let error = error_in(WORKER, &[&format!("PLIMSOLL_API_KEY={KEY} {KEY}")]);
     assert!(error.starts_with("PLIMSOLL_API_KEY: the key must be"), "{error}");
     assert!(error_in(WORKER, &["PLIMSOLL_API_KEY="]).starts_with("PLIMSOLL_API_KEY: the key"));
+}
+
+/// A password in a URL is taken nowhere, and said nowhere.
+#[test]
+fn errors_do_not_show_passwords_in_urls() {
+    const URL: &str = "http://me:verysecret@w:1";
+    let in_file = Config::new(&format!("worker-urls = ['{URL}']"));
+    let mut lines = vec![in_file.after("")];
+    lines.extend([
+        format!("--worker-urls {URL}"),
+        format!("--worker-urls http://me:very@verysecret@w:1"),
+        format!("--worker-urls me:verysecret@w:1"),
+        format!("--worker-urls {URL}/v1"),
+        format!("--pd-disaggregation --prefill {URL} 8998 --decode http://d"),
+        format!("--pd-disaggregation --prefill http://p {URL} --decode http://d"),
+        format!("--pd-disaggregation --prefill-dns me:verysecret@p:1 --decode http://d"),
+        format!("{WORKER} --worker-metrics {URL}"),
+        format!("{WORKER} --worker-metrics {URL}={URL}"),
+        format!("{WORKER} --worker-metrics http://w:1={URL}/metrics"),
+        format!("{WORKER} --decode x {URL}"),
+        format!("{WORKER} --port {URL}"),
+        format!("{WORKER} --policy {URL}"),
+        format!("{WORKER} --host {URL}"),
+        format!("{WORKER} --cors-allowed-origins {URL}"),
+        format!("{WORKER} --health-check-endpoint {URL}"),
+        format!("{WORKER} {URL}"),
+        format!("kv {URL}"),
+        format!("kv h:1 --watch {URL}"),
+        format!("sim --role {URL} --port 0"),
+    ]);
+    for line in lines {
+        let error = error(&line);
+        assert!(!error.contains("secret"), "{line}: {error}");
+    }
+}
+
+#[test]
+fn of_other_words_all_is_shown() {
+    for text in ["http://a:1", "a b=c", "", "x-y, \"z\"", "\"/etc/certs@2/ca.pem\" holds no"] {
+        assert_eq!(without_user_info(text), text);
+    }
+    let text = "invalid value 'http://a:b@c:1/d' for 'x', http://e@f";
+    assert_eq!(without_user_info(text), "invalid value 'http://…@c:1/d' for 'x', http://…@f");
 }
