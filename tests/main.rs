@@ -22,6 +22,7 @@ mod process;
 mod reference;
 mod replay;
 mod routes;
+mod secrets;
 mod slow_client;
 mod smg;
 mod splits;
