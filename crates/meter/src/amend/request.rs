@@ -127,10 +127,11 @@ where
         let rest = self.rest.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint);
         let edit = if self.amend.is_some() { MAX_EDIT } else { 0 };
         let mut hint = SizeHint::new();
-        if let Some(upper) = rest.upper() {
-            hint.set_upper(upper + self.length + edit);
+        // A client may state any length.
+        if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(self.length + edit)) {
+            hint.set_upper(upper);
         }
-        hint.set_lower(rest.lower() + self.length);
+        hint.set_lower(rest.lower().saturating_add(self.length));
         hint
     }
 }
