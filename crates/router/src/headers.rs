@@ -47,15 +47,17 @@ static SESSION: [HeaderName; 4] = [
     HeaderName::from_static("x-tenant-id"),
 ];
 
-/// What the client's session goes by, if the client says so.
+/// What the client's session goes by, if the client says so; an empty name is none.
 pub(crate) fn session(headers: &HeaderMap) -> Option<&HeaderValue> {
-    SESSION.iter().find_map(|name| headers.get(name))
+    SESSION.iter().filter_map(|name| headers.get(name)).find(|name| !name.is_empty())
 }
 
-/// Whether the body behind these headers is a stream of events.
+/// Whether the body behind these headers is a stream of events that can be read.
 pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE);
+    let encodings = headers.get_all(header::CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     content_type.is_some_and(|value| reply::is_event_stream(value.as_bytes()))
+        && !reply::is_encoded(encodings)
 }
 
 /// Leaves of a client's headers those that a worker is to get. A key among them is not shown by

@@ -1,12 +1,12 @@
 //! The client's request, read and checked before anything is sent.
 
-use std::{error::Error, io, pin::pin};
+use std::{error::Error, io, mem, pin::pin};
 
 use bytes::Bytes;
 use http::{Request, request};
 use http_body::Body;
 use http_body_util::BodyExt;
-use plimsoll_wire::{Endpoint, PeekSlot, Splice};
+use plimsoll_wire::{Endpoint, PeekSlot, Splice, edit::Gather};
 
 use crate::{Cluster, RouteError, error::causes, headers};
 
@@ -65,7 +65,11 @@ impl Inference {
     }
 }
 
-/// Reads a body of at most `limit` bytes, its frames uncopied.
+/// Pieces shorter than so many bytes are put together: a body in very many would take many times its
+/// length.
+const SMALL: usize = 1024;
+
+/// Reads a body of at most `limit` bytes, its large frames uncopied.
 ///
 /// # Errors
 ///
@@ -79,15 +83,21 @@ pub(crate) async fn collect<B: Body<Data = Bytes, Error: Into<BoxError>>>(
         return Err(too_large);
     }
     let mut body = pin!(body.map_err(|error| broken(&*error.into())));
-    let mut whole = Splice::default();
+    let (mut whole, mut small) = (Splice::default(), Gather::default());
     while let Some(frame) = body.frame().await {
-        if let Ok(data) = frame?.into_data() {
-            whole.push(data);
+        match frame?.into_data() {
+            Ok(data) if data.len() < SMALL => small.push(data, 0),
+            Ok(data) => {
+                whole.push(mem::take(&mut small).into_bytes());
+                whole.push(data);
+            }
+            Err(_) => {}
         }
-        if whole.len() as u64 > limit {
+        if (whole.len() + small.len()) as u64 > limit {
             return Err(too_large);
         }
     }
+    whole.push(small.into_bytes());
     Ok(whole)
 }
 

@@ -6,16 +6,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{
-    Response,
-    header::{CONTENT_ENCODING, CONTENT_LENGTH},
-};
+use http::{Response, header::CONTENT_LENGTH};
 use http_body::Body;
 use pin_project::pin_project;
 use plimsoll_wire::{PeekSlot, RequestPeek};
 
 use super::{AmendedBody, Withheld};
-use crate::exchange::is_event_stream;
+use crate::exchange::{is_encoded, is_event_stream};
 
 /// The response future of [`Amend`](super::Amend).
 #[pin_project]
@@ -52,7 +49,7 @@ where
 
 fn withhold<B: Body<Data = Bytes>>(response: Response<B>, asked: bool) -> Response<AmendedBody<B>> {
     let (mut parts, body) = response.into_parts();
-    let readable = is_event_stream(&parts.headers) && !parts.headers.contains_key(CONTENT_ENCODING);
+    let readable = is_event_stream(&parts.headers) && !is_encoded(&parts.headers);
     if !(asked && readable) {
         return Response::from_parts(parts, AmendedBody::pass(body));
     }

@@ -15,7 +15,7 @@ use plimsoll_wire::{Endpoint, PeekSlot, Upstream};
 use tokio::time::Instant;
 
 use self::reader::Reader;
-pub(crate) use self::reader::is_event_stream;
+pub(crate) use self::reader::{is_encoded, is_event_stream};
 use crate::{Record, Timing, amend::Withheld, layer::Options, tenant::names_key};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{
-    HeaderMap,
+    HeaderMap, HeaderValue,
     header::{CONTENT_ENCODING, CONTENT_TYPE},
     response,
 };
@@ -95,13 +95,8 @@ impl Reader {
 }
 
 /// The body is encoded, whatever the encoding: that it can be read is not known.
-fn is_encoded(headers: &HeaderMap) -> bool {
-    let encodings = headers.get_all(CONTENT_ENCODING).into_iter();
-    let mut encodings = encodings.flat_map(|value| value.as_bytes().split(|&byte| byte == b','));
-    encodings.any(|encoding| {
-        let encoding = encoding.trim_ascii();
-        !(encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity"))
-    })
+pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
+    reply::is_encoded(headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes))
 }
 
 pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {

@@ -7,7 +7,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use pin_project::pin_project;
-use plimsoll_wire::PeekSlot;
+use plimsoll_wire::{PeekSlot, edit::Gather};
 
 /// The request body that the service below [`Peek`](super::Peek) gets: every frame as it is.
 #[pin_project]
@@ -18,11 +18,11 @@ pub struct PeekedBody<B> {
     looking: Option<Looking>,
 }
 
-/// The frames that have passed. They are shared, not copied.
+/// What has passed. A body in one frame is shared, not copied.
 #[derive(Debug)]
 struct Looking {
     slot: PeekSlot,
-    pieces: Vec<Bytes>,
+    passed: Gather,
     left: u64,
 }
 
@@ -30,7 +30,7 @@ struct Looking {
 
 impl<B> PeekedBody<B> {
     pub(super) fn new(inner: B, slot: Option<PeekSlot>, max_body: u64) -> Self {
-        let looking = slot.map(|slot| Looking { slot, pieces: Vec::new(), left: max_body });
+        let looking = slot.map(|slot| Looking { slot, passed: Gather::default(), left: max_body });
         Self { inner, looking }
     }
 
@@ -60,7 +60,8 @@ impl<B: Body<Data = Bytes>> Body for PeekedBody<B> {
             Some(Ok(frame)) => frame.data_ref(),
             _ => None,
         };
-        let within = data.is_none_or(|data| looking.push(data));
+        let ahead = usize::try_from(this.inner.size_hint().lower()).unwrap_or(usize::MAX);
+        let within = data.is_none_or(|data| looking.push(data, ahead));
         // With a content-length the body is not polled again after its last byte.
         let ended = frame.is_none() || this.inner.is_end_stream();
         if ended && within {
@@ -84,22 +85,19 @@ impl<B: Body<Data = Bytes>> Body for PeekedBody<B> {
 // === impl Looking ===
 
 impl Looking {
-    /// Keeps a frame. Whether the body is still within the limit.
-    fn push(&mut self, data: &Bytes) -> bool {
+    /// Keeps a frame, after which about `ahead` more bytes come. Whether the body is still within the
+    /// limit.
+    fn push(&mut self, data: &Bytes, ahead: usize) -> bool {
         let Some(left) = self.left.checked_sub(data.len() as u64) else { return false };
         self.left = left;
-        self.pieces.push(data.clone());
+        self.passed.push(data.clone(), ahead);
         true
     }
 
     /// The body is there whole.
     fn read(&mut self) {
-        let pieces = mem::take(&mut self.pieces);
         // What is no JSON object is for the service below to refuse.
-        let _ = match pieces.as_slice() {
-            [whole] => self.slot.read(whole),
-            pieces => self.slot.read(&pieces.concat()),
-        };
+        let _ = self.slot.read(&mem::take(&mut self.passed).into_bytes());
     }
 }
 

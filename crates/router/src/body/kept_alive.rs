@@ -82,10 +82,7 @@ pub(crate) async fn kept_alive(
 }
 
 fn is_stream(response: &Response<RouterBody>) -> bool {
-    let headers = response.headers();
-    response.status().is_success()
-        && headers::is_event_stream(headers)
-        && !headers.contains_key(header::CONTENT_ENCODING)
+    response.status().is_success() && headers::is_event_stream(response.headers())
 }
 
 /// The event that says what an answer says that is no stream.

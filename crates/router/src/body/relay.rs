@@ -4,7 +4,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Response, header::CONTENT_ENCODING, response};
+use http::{Response, response};
 use http_body::{Body, Frame, SizeHint};
 
 use super::{RouterBody, tail::StreamTail};
@@ -33,9 +33,7 @@ enum End {
 
 impl RelayBody {
     pub(crate) fn new(parts: &response::Parts, leg: LegBody) -> Self {
-        let is_stream = headers::is_event_stream(&parts.headers);
-        let is_plain = !parts.headers.contains_key(CONTENT_ENCODING);
-        let tail = (is_stream && is_plain).then(StreamTail::default);
+        let tail = headers::is_event_stream(&parts.headers).then(StreamTail::default);
         Self { leg, first: None, tail, end: End::Open }
     }
 

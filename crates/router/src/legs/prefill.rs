@@ -38,6 +38,10 @@ pub(crate) struct Prefill {
 }
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a request has one, and most of the time it is large"
+)]
 enum State {
     Head(Head),
     Body { body: LegBody, reader: ReplyReader },

@@ -28,9 +28,14 @@ impl Gather {
         self.run.extend_from_slice(&piece);
     }
 
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.first.len() + self.run.len()
+    }
+
     /// It has no bytes.
     pub fn is_empty(&self) -> bool {
-        self.first.is_empty() && self.run.is_empty()
+        self.len() == 0
     }
 
     /// The whole.

@@ -20,6 +20,6 @@ pub use self::{
     answer::{Answer, read_answer},
     chat::LoneUsage,
     facts::{Asked, EventFacts},
-    reader::{Reply, ReplyReader, is_event_stream},
+    reader::{Reply, ReplyReader, is_encoded, is_event_stream},
     stream::StreamReader,
 };

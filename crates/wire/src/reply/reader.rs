@@ -3,10 +3,9 @@
 use bytes::Bytes;
 
 use super::{Asked, EventFacts, LoneUsage, StreamReader, read_answer};
-use crate::{Endpoint, Usage};
+use crate::{Endpoint, Usage, edit::Gather};
 
-/// How many bytes of a JSON answer are kept until its end, to be read then: 32 MiB. They are the
-/// pieces that pass, not copies.
+/// How many bytes of a JSON answer are kept until its end, to be read then: 32 MiB.
 const MAX_ANSWER: usize = 32 << 20;
 
 /// Reads one reply. What it keeps is bounded.
@@ -16,7 +15,7 @@ pub struct ReplyReader(Form);
 #[derive(Debug)]
 enum Form {
     Stream(Box<StreamReader>),
-    Answer { endpoint: Endpoint, asked: Asked, pieces: Vec<Bytes>, length: usize },
+    Answer { endpoint: Endpoint, asked: Asked, body: Gather },
     TooLarge,
 }
 
@@ -51,7 +50,7 @@ impl ReplyReader {
         Self(if is_stream {
             Form::Stream(Box::new(StreamReader::new(endpoint, asked)))
         } else {
-            Form::Answer { endpoint, asked, pieces: Vec::new(), length: 0 }
+            Form::Answer { endpoint, asked, body: Gather::default() }
         })
     }
 
@@ -59,13 +58,10 @@ impl ReplyReader {
     pub fn push(&mut self, piece: &Bytes, on_event: impl FnMut(EventFacts)) {
         match &mut self.0 {
             Form::Stream(stream) => stream.push(piece, on_event),
-            Form::Answer { length, .. } if *length + piece.len() > MAX_ANSWER => {
+            Form::Answer { body, .. } if body.len() + piece.len() > MAX_ANSWER => {
                 self.0 = Form::TooLarge;
             }
-            Form::Answer { pieces, length, .. } => {
-                *length += piece.len();
-                pieces.push(piece.clone());
-            }
+            Form::Answer { body, .. } => body.push(piece.clone(), 0),
             Form::TooLarge => {}
         }
     }
@@ -93,8 +89,8 @@ impl ReplyReader {
                     unreadable: false,
                 }
             }
-            Form::Answer { endpoint, asked, pieces, length } if whole && *length > 0 => {
-                read(*endpoint, *asked, pieces)
+            Form::Answer { endpoint, asked, body } if whole && !body.is_empty() => {
+                read(*endpoint, *asked, &std::mem::take(body).into_bytes())
             }
             Form::Answer { .. } => Reply { terminated: whole, ..Reply::default() },
             Form::TooLarge => Reply { terminated: whole, unreadable: true, ..Reply::default() },
@@ -124,14 +120,16 @@ pub fn is_event_stream(content_type: &[u8]) -> bool {
     essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
 }
 
-fn read(endpoint: Endpoint, asked: Asked, pieces: &[Bytes]) -> Reply {
-    let joined;
-    let body: &[u8] = if let [whole] = pieces {
-        whole
-    } else {
-        joined = pieces.concat();
-        &joined
-    };
+/// Whether the values of `content-encoding` name any encoding of a body, which can then not be read.
+pub fn is_encoded<'a>(values: impl IntoIterator<Item = &'a [u8]>) -> bool {
+    let mut encodings = values.into_iter().flat_map(|value| value.split(|&byte| byte == b','));
+    encodings.any(|encoding| {
+        let encoding = encoding.trim_ascii();
+        !(encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity"))
+    })
+}
+
+fn read(endpoint: Endpoint, asked: Asked, body: &[u8]) -> Reply {
     let answer = read_answer(endpoint, asked, body);
     Reply {
         model: answer.model,
