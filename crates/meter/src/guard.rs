@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, response};
 
 use crate::{
-    Sink,
+    Completeness, Sink,
     exchange::{Ending, Exchange},
 };
 
@@ -75,8 +75,13 @@ impl<S: Sink> Guard<S> {
                 let sink = self.sink.clone();
                 let mut record = record;
                 reply.when_known(move |report| {
-                    record.usage.cached = report.and_then(|report| report.usage?.cached);
                     record.prefill_duration = report.map(|report| report.duration);
+                    if matches!(record.completeness, Completeness::Exact | Completeness::Partial) {
+                        let was_consistent = record.usage.is_consistent();
+                        record.usage.cached = report.and_then(|report| report.usage?.cached);
+                        let is_news = was_consistent && !record.usage.is_consistent();
+                        record.anomalies += u64::from(is_news);
+                    }
                     sink.record(&record);
                 });
             }

@@ -104,7 +104,7 @@ impl Usage {
     }
 
     /// No part is larger than its whole. Counts that are not so are kept as they were stated.
-    pub(crate) fn is_consistent(self) -> bool {
+    pub fn is_consistent(self) -> bool {
         let within = |part: Option<u64>, whole: Option<u64>| {
             part.zip(whole).is_none_or(|(part, whole)| part <= whole)
         };
@@ -133,25 +133,17 @@ impl UsageField {
         }
     }
 
-    /// What stands there as one API means it, and whether some of it cannot be read.
+    /// What stands there as one API means it, and whether some of it cannot be read, or contradicts
+    /// the rest: a total that is not the sum of its parts.
     pub(crate) fn counts(self, meant: fn(Stated) -> Option<Usage>) -> (Option<Usage>, bool) {
         match self {
             Self::Given(stated) => {
                 let usage = meant(stated);
-                (usage, stated.malformed || usage.is_none())
+                (usage, stated.malformed || usage.is_none() || stated.is_off())
             }
             Self::Malformed => (None, true),
             Self::Absent => (None, false),
         }
-    }
-
-    /// The same, where a total that is not the sum of its parts counts as unreadable too.
-    pub(crate) fn checked_counts(
-        self,
-        meant: fn(Stated) -> Option<Usage>,
-    ) -> (Option<Usage>, bool) {
-        let (usage, malformed) = self.counts(meant);
-        (usage, malformed || self.given().is_some_and(Stated::is_off))
     }
 }
 

@@ -134,6 +134,29 @@ async fn paths_outside_the_api_are_not_metered() {
     }
 }
 
+/// Nor where the answer states no counts, or fewer prompt tokens than were cached.
+#[tokio::test]
+async fn prefill_alone_makes_no_counts() {
+    let counted = r#"{"usage":{"prompt_tokens":9,"completion_tokens":4}}"#;
+    for (status, answer, cached, anomalies) in
+        [(500, "{}", None, 0), (200, "{}", None, 0), (200, counted, Some(16), 1)]
+    {
+        let (reporter, reply) = PrefillReply::channel();
+        let response = Response::builder().status(status);
+        let upstream = Upstream { prefill_reply: Some(reply), ..Upstream::default() };
+        let response = response.extension(upstream).body(full(answer)).unwrap();
+        let records = exchange(CHAT, response, ALL).await;
+        let usage = Some(Usage { cached: Some(16), ..usage(16, 1) });
+        reporter.send(PrefillReport { usage, duration: Duration::ZERO });
+        let records = records.lock().unwrap();
+        assert_eq!(
+            (records[0].usage.cached, records[0].anomalies),
+            (cached, anomalies),
+            "{answer}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn cached_tokens_of_a_pair_are_those_of_prefill() {
     let answer = r#"{"usage":{"prompt_tokens":9,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":8}}}"#;

@@ -53,8 +53,7 @@ impl Latest {
     }
 }
 
-/// How full a worker is: what running requests hold, and what is promised to those that decode waits
-/// for. One whose page says only what it can hold has run no batch, and is empty, unless another source
+/// How full a worker is; of decode, what is promised to requests that wait is a part of it. One whose page says only what it can hold has run no batch, and is empty, unless another source
 /// says how full it is: its first batch may be running.
 fn load(worker: &WorkerReading) -> Option<Load> {
     let reading = worker.reading.as_ref()?;
@@ -66,9 +65,5 @@ fn load(worker: &WorkerReading) -> Option<Load> {
         reason = "tokens, not below 0"
     )]
     let capacity_tokens = reading.capacity().map(|capacity| capacity as u64);
-    Some(Load {
-        capacity_tokens,
-        usage_ratio: (used + reading.prealloc_ratio.unwrap_or_default()).clamp(0.0, 1.0),
-        read_at: worker.read_at?,
-    })
+    Some(Load { capacity_tokens, usage_ratio: used.clamp(0.0, 1.0), read_at: worker.read_at? })
 }

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Samples of one prompt that are generated at most, whatever `n` says.
-const MAX_SAMPLES: i64 = 128;
+pub(super) const MAX_SAMPLES: u32 = 128;
 
 /// What a client asks for.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Ask {
         let sampling = if api == Api::Native { &value["sampling_params"] } else { value };
         let (prompts, is_list) = read_prompts(api, value)?;
         let limit = limit(engine, api, sampling)?;
-        let samples = integer(api, sampling, "n")?.unwrap_or(1).clamp(1, MAX_SAMPLES) as u32;
+        let samples = integer(api, sampling, "n")?.unwrap_or(1).clamp(1, MAX_SAMPLES.into()) as u32;
         let rooms = rooms::of_request(body, headers, prompts.len(), engine.bootstrap_port())?;
         // Prefill makes the first token and leaves the rest to decode.
         let prefill = engine.config.role == Role::Prefill;

@@ -51,11 +51,11 @@ impl<'a> Members<'a> {
         value::text(self.model?)
     }
 
-    /// The first member that names a session.
+    /// The first member that names a session; an empty name is none.
     pub(super) fn session(&self) -> Option<String> {
         let names = [self.prompt_cache_key, self.session_id, self.user];
-        let mut names = names.into_iter().flatten();
-        names.find_map(value::text)
+        let mut names = names.into_iter().flatten().filter_map(value::text);
+        names.find(|name| !name.is_empty())
     }
 
     /// Where the value of the prompt stands; nowhere if there is none.

@@ -167,3 +167,14 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<Value>(&edited).unwrap(), want);
     }
 }
+
+#[test]
+fn the_first_name_of_a_session_counts() {
+    let session = |body| peek(body).session;
+    assert_eq!(session(r#"{"user":"u","session_id":"s"}"#).as_deref(), Some("s"));
+    assert_eq!(
+        session(r#"{"prompt_cache_key":"","session_id":null,"user":"u"}"#).as_deref(),
+        Some("u")
+    );
+    assert_eq!(session(r#"{"user":""}"#), None);
+}

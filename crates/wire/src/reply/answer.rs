@@ -87,7 +87,7 @@ impl<'a> Members<'a> {
 
     fn answer(self, endpoint: Endpoint) -> Answer {
         let usage = self.usage.unwrap_or_default();
-        let (usage, malformed) = usage.checked_counts(match endpoint {
+        let (usage, malformed) = usage.counts(match endpoint {
             Endpoint::Messages => Stated::messages,
             _ if endpoint.is_pooling() => Stated::pooling,
             _ => Stated::chat,

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Answer, Asked, EventFacts, choices::Choices};
+use super::{Answer, Asked, EventFacts, choices::Choices, facts::is_failure};
 use crate::{
     Usage,
     json::{Json, once},
@@ -98,11 +98,8 @@ impl GenerateTally {
 
     pub(super) fn usage(&self) -> Option<Usage> {
         // Samples without counts make the whole unknown, not smaller.
-        let stated = |sample: &Sample| sample.usage != Usage::default();
-        self.samples
-            .values()
-            .any(stated)
-            .then(|| self.samples.sum(self.asked.samples, |sample| sample.usage))?
+        let sum = self.samples.sum(self.asked.samples, |sample| sample.usage);
+        sum.filter(|&usage| usage != Usage::default())
     }
 
     /// All samples that were asked for have ended.
@@ -118,11 +115,14 @@ impl GenerateTally {
     fn take(&mut self, index: u64, native: Native) -> EventFacts {
         let error = native.error.unwrap_or_default();
         let Some(meta) = native.meta_info.flatten() else {
+            if !error {
+                self.samples.entry(index);
+            }
             return EventFacts { error, ..EventFacts::default() };
         };
         let (usage, malformed) = meta.usage();
         let reason = meta.finish_reason.flatten();
-        let error = error || reason.as_deref() == Some("abort");
+        let error = error || reason.as_deref().is_some_and(is_failure);
         let mut facts = EventFacts { error, usage, malformed, ..EventFacts::default() };
         let Some(sample) = self.samples.entry(index) else { return facts };
         let text = native.text.unwrap_or_default();
@@ -289,6 +289,12 @@ mod tests {
                 },
             ),
             (r#"{"error":{"message":"m"}}"#.to_owned(), 1, Answer { error: true, ..none.clone() }),
+            // One that says nothing of its counts makes the whole unknown, not smaller.
+            (
+                format!("[{{\"text\":\"a\"}},{two}]"),
+                1,
+                Answer { finish_reasons: stop(1), ..none.clone() },
+            ),
             ("[]".to_owned(), 1, none.clone()),
             ("<html>".to_owned(), 1, Answer { malformed: true, ..none.clone() }),
         ] {

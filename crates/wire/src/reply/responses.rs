@@ -176,6 +176,12 @@ mod tests {
     }
 
     #[test]
+    fn a_total_that_is_not_the_sum_is_seen() {
+        let event = r#"{"type":"response.completed","response":{"usage":{"input_tokens":9,"output_tokens":5,"total_tokens":99}}}"#;
+        assert!(ResponsesTally::default().read(event.as_bytes()).malformed);
+    }
+
+    #[test]
     fn events_before_the_end() {
         let text = |tokens| EventFacts { text: true, tokens, ..EventFacts::default() };
         for (event, want) in [

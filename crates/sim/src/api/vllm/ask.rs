@@ -8,7 +8,7 @@ use super::{
     transfer::{self, Wish},
 };
 use crate::{
-    api::{Api, Ask, problem::Problem, prompts},
+    api::{Api, Ask, ask::MAX_SAMPLES, problem::Problem, prompts},
     sequence::Task,
     state::Engine,
     text::Token,
@@ -38,6 +38,7 @@ pub(in crate::api) fn read(
     }
     let samples = u32::try_from(samples).ok().filter(|&samples| samples > 0);
     let samples = samples.ok_or_else(|| invalid::value("n", "must be at least 1", &value["n"]))?;
+    let samples = samples.min(MAX_SAMPLES);
     let max_new = check_sampling(engine, limit, &value)?;
     let id = id(api, headers);
     let mut tasks = Vec::with_capacity(prompts.len() * samples as usize);

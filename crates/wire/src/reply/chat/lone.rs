@@ -25,7 +25,7 @@ impl LoneUsage {
                 return false;
             }
         };
-        let (usage, malformed) = field.checked_counts(Stated::chat);
+        let (usage, malformed) = field.counts(Stated::chat);
         self.malformed += u64::from(malformed);
         if let Some(usage) = usage {
             self.usage = Some(self.usage.unwrap_or_default().updated(usage));

@@ -121,7 +121,7 @@ impl ChatTally {
     }
 
     fn take(&mut self, event: Event<'_>, text: bool) -> EventFacts {
-        let (usage, malformed) = event.usage.checked_counts(Stated::chat);
+        let (usage, malformed) = event.usage.counts(Stated::chat);
         let (error, choices) = (event.is_error(), event.choices.0.unwrap_or_default());
         let model = event.model.0.flatten();
         self.model = self.model.take().or(model);
