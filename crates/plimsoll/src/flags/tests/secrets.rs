@@ -80,12 +80,12 @@ fn errors_do_not_show_passwords_in_urls() {
     let mut lines = vec![in_file.after("")];
     lines.extend([
         format!("--worker-urls {URL}"),
-        format!("--worker-urls http://me:very@verysecret@w:1"),
-        format!("--worker-urls me:verysecret@w:1"),
+        "--worker-urls http://me:very@verysecret@w:1".to_owned(),
+        "--worker-urls me:verysecret@w:1".to_owned(),
         format!("--worker-urls {URL}/v1"),
         format!("--pd-disaggregation --prefill {URL} 8998 --decode http://d"),
         format!("--pd-disaggregation --prefill http://p {URL} --decode http://d"),
-        format!("--pd-disaggregation --prefill-dns me:verysecret@p:1 --decode http://d"),
+        "--pd-disaggregation --prefill-dns me:verysecret@p:1 --decode http://d".to_owned(),
         format!("{WORKER} --worker-metrics {URL}"),
         format!("{WORKER} --worker-metrics {URL}={URL}"),
         format!("{WORKER} --worker-metrics http://w:1={URL}/metrics"),
