@@ -11,6 +11,8 @@ mod headers;
 mod heartbeats;
 mod hostile;
 mod http2;
+#[cfg(feature = "kubernetes")]
+mod kubernetes;
 mod kv;
 mod load;
 mod models;
@@ -27,4 +29,6 @@ mod slow_client;
 mod smg;
 mod splits;
 mod support;
+#[cfg(feature = "tls")]
+mod tls;
 mod workers;

@@ -2,7 +2,7 @@
 
 use plimsoll_sim::{Role, SimConfig, SimEngine};
 
-use crate::support::{Plimsoll, bounded, chat, command, sim};
+use crate::support::{Plimsoll, bounded, chat, said, sim};
 
 /// The port behind an engine's URL.
 fn port(engine: &SimEngine) -> String {
@@ -34,8 +34,7 @@ async fn engines_are_found_by_name() {
         assert_eq!(urls.len(), 2, "{workers}");
         assert_eq!((prefill.totals().finished, decode.totals().finished), (1, 1));
 
-        let check = command(&format!("check {line}")).output().await.expect("it runs");
-        let table = String::from_utf8_lossy(&check.stdout).into_owned();
+        let table = said(&format!("check {line}")).await.out;
         assert!(table.contains(&format!("http://127.0.0.1:{}", port(&decode))), "{table}");
     })
     .await;

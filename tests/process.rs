@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 use plimsoll_sim::{Role, SimConfig};
 use tokio::time::Instant;
 
-use crate::support::{Answer, Folder, Log, Plimsoll, bounded, chat, command, eventually, sim};
+use crate::support::{Answer, Folder, Log, Plimsoll, bounded, chat, eventually, said, sim};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -108,7 +108,7 @@ async fn what_is_cut_off_is_told_and_accounted_for() {
         assert!(answer.error().contains("stopping"));
         assert_eq!(router.ended().await.code(), Some(0));
         let lines = log.lines();
-        let [line] = &lines[..] else { panic!("{lines:?}") };
+        let [line] = &lines[..] else { panic!("not one line: {lines:?}") };
         assert_eq!((&line["status"], &line["outcome"]), (&503.into(), &"rejected".into()));
         assert_eq!((&line["attempts"], &line["decode"]), (&1.into(), &engine.url().into()));
     })
@@ -203,15 +203,13 @@ async fn usage_errors_are_one_line_and_exit_2() {
             ("demo --requests 0".to_owned(), "at least 1"),
             ("sim --port 0".to_owned(), "--role"),
         ] {
-            let output = command(&line).output().await.expect("it runs");
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert_eq!(output.status.code(), Some(2), "{line}: {text}");
-            assert_eq!(text.lines().count(), 1, "{line}: {text}");
-            assert!(text.contains(wanted), "{line}: {text}");
-            assert!(output.stdout.is_empty());
+            let said = said(&line).await;
+            assert_eq!(said.code, Some(2), "{line}: {}", said.err);
+            assert_eq!(said.err.lines().count(), 1, "{line}: {}", said.err);
+            assert!(said.err.contains(wanted), "{line}: {}", said.err);
+            assert!(said.out.is_empty());
         }
-        let nothing = command("").output().await.expect("it runs");
-        assert_eq!(nothing.status.code(), Some(2));
+        assert_eq!(said("").await.code, Some(2));
     })
     .await;
 }
@@ -223,10 +221,10 @@ async fn a_taken_port_is_named() {
         let addr = taken.local_addr().expect("an address");
         let line =
             format!("--worker-urls http://127.0.0.1:9 --host 127.0.0.1 --port {}", addr.port());
-        let output = command(&line).output().await.expect("it runs");
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.contains(&addr.to_string()) && text.contains("--port"), "{text}");
+        let said = said(&line).await;
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        let is_named = said.err.contains(&addr.to_string()) && said.err.contains("--port");
+        assert!(is_named, "{}", said.err);
     })
     .await;
 }
@@ -251,10 +249,9 @@ async fn help_and_version_are_on_standard_output() {
         for (line, wanted) in
             [("--help", "--pd-disaggregation"), ("--version", env!("CARGO_PKG_VERSION"))]
         {
-            let output = command(line).output().await.expect("it runs");
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success() && text.contains(wanted), "{line}: {text}");
-            assert!(output.stderr.is_empty());
+            let said = said(line).await;
+            assert_eq!(said.code, Some(0), "{line}: {}", said.out);
+            assert!(said.out.contains(wanted) && said.err.is_empty(), "{line}: {}", said.out);
         }
     })
     .await;
@@ -264,11 +261,9 @@ async fn help_and_version_are_on_standard_output() {
 #[tokio::test]
 async fn the_demo_adds_up() {
     bounded(async {
-        let line = "demo --requests 20 --port 0 --prometheus-port 0";
-        let output = command(line).output().await.expect("it runs");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{text}\n{errors}");
+        let said = said("demo --requests 20 --port 0 --prometheus-port 0").await;
+        let text = said.out;
+        assert_eq!(said.code, Some(0), "{text}\n{}", said.err);
         for name in ["requests", "prompt tokens", "completion tokens"] {
             let row = text.lines().find_map(|line| line.trim_start().strip_prefix(name));
             let row = row.unwrap_or_else(|| panic!("no {name}: {text}"));

@@ -14,8 +14,7 @@ use plimsoll_sim::replay::{ReplayServer, Reply, Step};
 use tokio::net::TcpStream;
 
 use crate::support::{
-    Answer, Call, Exchange, Folder, Log, Plimsoll, bounded, chat, command, eventually, posts,
-    replay,
+    Answer, Call, Exchange, Folder, Log, Plimsoll, bounded, chat, eventually, posts, replay, said,
 };
 
 const CHAT: &str = "/v1/chat/completions";
@@ -164,10 +163,9 @@ async fn no_key_is_told() {
                 if log.contains("stays as it was") { Ok(()) } else { Err(log) }
             })
             .await;
-            let output = command(&format!("check --config {file}")).output().await;
-            let output = output.expect("it runs");
-            assert_eq!(output.status.code(), Some(2), "{wrong}");
-            told.hear("check", String::from_utf8_lossy(&output.stderr));
+            let said = said(&format!("check --config {file}")).await;
+            assert_eq!(said.code, Some(2), "{wrong}");
+            told.hear("check", said.err);
         }
         for path in ["/", "/kv", "/kv?format=text", "/metrics", "/none"] {
             told.answer(path, &router.ask_metrics(path).send().await);

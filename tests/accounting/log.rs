@@ -6,7 +6,7 @@ use plimsoll_sim::{Role, SimConfig};
 use serde_json::json;
 
 use super::CHAT;
-use crate::support::{Log, Plimsoll, bounded, chat, command, eventually, sim, sim_pair};
+use crate::support::{Log, Plimsoll, bounded, chat, eventually, said, sim, sim_pair};
 
 #[tokio::test]
 async fn a_line_tells_the_whole_request() {
@@ -141,10 +141,10 @@ async fn a_log_that_cannot_be_written_is_said_at_the_start() {
     bounded(async {
         let ports = "--host 127.0.0.1 --port 0 --prometheus-host 127.0.0.1 --prometheus-port 0";
         let line = format!("--worker-urls http://127.0.0.1:9 --usage-log /nowhere/usage {ports}");
-        let output = command(&line).output().await.expect("it runs");
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{error}");
-        assert!(error.contains("--usage-log: cannot write /nowhere/usage"), "{error}");
+        let said = said(&line).await;
+        assert_eq!(said.code, Some(2), "{}", said.err);
+        let wanted = "--usage-log: cannot write /nowhere/usage";
+        assert!(said.err.contains(wanted), "{}", said.err);
     })
     .await;
 }

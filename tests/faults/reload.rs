@@ -3,9 +3,8 @@
 use plimsoll_sim::{SimConfig, SimEngine};
 
 use super::{CHAT, all_up};
-use crate::support::{Folder, Page, Plimsoll, bounded, chat, eventually, sim};
+use crate::support::{Folder, Page, Plimsoll, bounded, chat, sim};
 
-/// The configuration.
 const FILE: &str = "plimsoll.toml";
 
 fn urls(engines: &[&SimEngine]) -> String {
@@ -59,7 +58,7 @@ async fn a_wrong_file_changes_nothing() {
             let before = router.log().len();
             folder.put(FILE, wrong);
             router.signal("HUP").await;
-            let log = eventually(async || {
+            let log = crate::support::eventually(async || {
                 let log = router.log()[before..].to_owned();
                 if log.contains("stays as it was") { Ok(log) } else { Err(log) }
             })

@@ -4,23 +4,10 @@ use plimsoll_sim::{Role, SimConfig, replay::Reply};
 use serde_json::Value;
 
 use super::{OFTEN, ask, document, engine, hold, page_of, page_when, state, steady, text};
-use crate::support::{bounded, command, sim, sim_pair};
+use crate::support::{bounded, said, sim, sim_pair};
 
 /// Where nobody listens.
 const NOWHERE: &str = "http://127.0.0.1:1";
-
-/// An exit code, standard output and standard error.
-struct Ended {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-async fn run(line: &str) -> Ended {
-    let output = command(line).output().await.expect("it runs");
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-    Ended { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
-}
 
 /// The words of the line of a worker.
 #[track_caller]
@@ -56,14 +43,14 @@ async fn kv_of_a_router() {
         .await;
         let used = decode.used_tokens();
         let target = router.metrics_addr;
-        let shown = run(&format!("kv {target}")).await;
+        let shown = said(&format!("kv {target}")).await;
         assert_eq!((shown.code, &*shown.err), (Some(0), ""), "{}", shown.out);
         assert_one_screen(&shown.out);
         let row = row(&shown.out, &decode_url);
         let wanted = [decode_url.as_str(), "decode", "sim-llama", &used.to_string(), "2,581,504"];
         assert_eq!((&row[..5], row.last()), (&wanted[..], Some(&"ok")), "{}", shown.out);
 
-        let shown = run(&format!("kv --json http://{target}")).await;
+        let shown = said(&format!("kv --json http://{target}")).await;
         let read: Value = serde_json::from_str(&shown.out).expect("JSON");
         assert_eq!(shown.code, Some(0));
         let own = document(&router).await;
@@ -82,7 +69,7 @@ async fn kv_of_engines() {
         let config = SimConfig::default().tp(4).capacity_tokens(2_581_504);
         let prefill = sim(config.clone().role(Role::Prefill)).await;
         let decode = sim(config.role(Role::Decode)).await;
-        let shown = run(&format!("kv {} {}", prefill.url(), decode.url())).await;
+        let shown = said(&format!("kv {} {}", prefill.url(), decode.url())).await;
         assert_eq!((shown.code, &*shown.err), (Some(0), ""), "{}", shown.out);
         assert_one_screen(&shown.out);
         for (engine, role) in [(&prefill, "prefill"), (&decode, "decode")] {
@@ -93,7 +80,7 @@ async fn kv_of_engines() {
         }
         assert_eq!(shown.out.matches("send one request").count(), 2, "{}", shown.out);
 
-        let shown = run(&format!("kv --json {} {NOWHERE}", decode.url())).await;
+        let shown = said(&format!("kv --json {} {NOWHERE}", decode.url())).await;
         let read: Value = serde_json::from_str(&shown.out).expect("JSON");
         assert_eq!(shown.code, Some(1), "one of them has none");
         assert_eq!(read["workers"][0]["capacity_tokens"], 2_581_504);
@@ -105,12 +92,12 @@ async fn kv_of_engines() {
 #[tokio::test]
 async fn kv_of_nobody() {
     bounded(async {
-        let shown = run(&format!("kv {NOWHERE}")).await;
+        let shown = said(&format!("kv {NOWHERE}")).await;
         assert_eq!(shown.code, Some(1), "{}", shown.err);
         assert_eq!(row(&shown.out, NOWHERE).last(), Some(&"unreachable"), "{}", shown.out);
         assert!(shown.out.contains("is it running"), "{}", shown.out);
         for line in ["kv --nope", "kv ftp://x", "kv --watch 0", "kv --watch", "kv http://"] {
-            let shown = run(line).await;
+            let shown = said(line).await;
             assert_eq!(shown.code, Some(2), "{line}: {}{}", shown.out, shown.err);
             assert_eq!(shown.err.lines().count(), 1, "{line}: {}", shown.err);
             assert!(shown.out.is_empty(), "{line}: {}", shown.out);
@@ -130,10 +117,10 @@ async fn kv_with_a_key() {
         })
         .await;
         let url = keyed.url();
-        let shown = run(&format!("kv {url}")).await;
+        let shown = said(&format!("kv {url}")).await;
         assert_eq!(shown.code, Some(1), "{}", shown.out);
         assert!(shown.out.contains("unauthorized") && shown.out.contains("--worker-api-key"));
-        let shown = run(&format!("kv {url} --worker-api-key k3y")).await;
+        let shown = said(&format!("kv {url} --worker-api-key k3y")).await;
         assert_eq!(shown.code, Some(0), "{}", shown.out);
         let row = row(&shown.out, &url);
         assert_eq!(row[3..7], ["10,240", "40,960", "25.0", "%"], "{}", shown.out);
@@ -148,7 +135,7 @@ async fn check_asks_each_worker() {
         let engine = sim(SimConfig::default()).await;
         let without = sim(SimConfig::default().metrics(false)).await;
         let (on, off) = (engine.url(), without.url());
-        let shown = run(&format!("check --worker-urls {on} {off}")).await;
+        let shown = said(&format!("check --worker-urls {on} {off}")).await;
         assert_eq!((shown.code, &*shown.err), (Some(0), ""), "{}", shown.out);
         assert!(shown.out.starts_with("the configuration is valid\n"), "{}", shown.out);
         let wanted = ["plain", "up", "on", "sglang", "0.5.23", "capacity_only"];
@@ -157,17 +144,17 @@ async fn check_asks_each_worker() {
         assert_eq!(row(&shown.out, &off)[1..], wanted, "{}", shown.out);
         assert!(shown.out.contains("--enable-metrics"), "{}", shown.out);
 
-        let shown = run(&format!("check --worker-urls {on} {NOWHERE}")).await;
+        let shown = said(&format!("check --worker-urls {on} {NOWHERE}")).await;
         assert_eq!(shown.code, Some(1), "{}", shown.out);
         let wanted = ["plain", "down", "-", "-", "-", "unreachable"];
         assert_eq!(row(&shown.out, NOWHERE)[1..], wanted, "{}", shown.out);
         assert_eq!(row(&shown.out, &on)[2..4], ["up", "on"], "{}", shown.out);
 
         engine.faults().set_unhealthy(true);
-        let shown = run(&format!("check --worker-urls {on}")).await;
+        let shown = said(&format!("check --worker-urls {on}")).await;
         assert_eq!((shown.code, row(&shown.out, &on)[2]), (Some(1), "503"), "{}", shown.out);
 
-        let shown = run("check --worker-urls ftp://x").await;
+        let shown = said("check --worker-urls ftp://x").await;
         assert_eq!(shown.code, Some(2), "{}", shown.out);
         assert!(shown.err.lines().count() == 1 && shown.out.is_empty(), "{}", shown.err);
     })

@@ -2,6 +2,7 @@
 //! metrics page taken apart, engines that answer as told, and waiting with a limit.
 
 mod captures;
+mod command;
 mod engines;
 mod facts;
 mod folder;
@@ -12,8 +13,11 @@ mod plimsoll;
 mod program;
 mod wait;
 
+#[cfg(feature = "kubernetes")]
+pub(crate) use self::command::said_with;
 pub(crate) use self::{
     captures::{Recorded, folder, streams},
+    command::said,
     engines::{
         Pair, chat, chunk, pair_line, posts, replay, room_of, sim, sim_pair, stream_of, text_event,
     },
@@ -22,7 +26,7 @@ pub(crate) use self::{
     http::{Answer, Call, Exchange},
     log::Log,
     page::{Page, Sample},
-    plimsoll::{Plimsoll, command},
+    plimsoll::Plimsoll,
     program::example,
     wait::{bounded, eventually, within},
 };

@@ -1,10 +1,6 @@
 //! The router as a child process.
 
-use std::{
-    env, fs,
-    net::SocketAddr,
-    process::{ExitStatus, Stdio},
-};
+use std::{fs, net::SocketAddr, process::ExitStatus};
 
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
@@ -12,7 +8,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{http::Call, page::Page, program, wait::eventually};
+use super::{command::command, http::Call, page::Page, wait::eventually};
 
 /// A router at work. It is killed when dropped.
 pub(crate) struct Plimsoll {
@@ -21,20 +17,8 @@ pub(crate) struct Plimsoll {
     log: watch::Receiver<String>,
     pub(crate) addr: SocketAddr,
     pub(crate) metrics_addr: SocketAddr,
-}
-
-/// The binary with these arguments, no variable of its own in the environment, and killed when
-/// dropped.
-pub(crate) fn command(line: &str) -> Command {
-    let mut command = Command::new(program::plimsoll());
-    command.args(line.split_whitespace()).kill_on_drop(true);
-    for (name, _) in
-        env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLIMSOLL"))
-    {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
+    /// It says that it serves by TLS.
+    pub(crate) is_tls: bool,
 }
 
 // === impl Plimsoll ===
@@ -43,18 +27,20 @@ impl Plimsoll {
     /// Starts a router on free ports and waits until it is ready for requests.
     pub(crate) async fn start(line: &str) -> Self {
         let router = Self::launch(line).await;
-        eventually(async || match router.get("/readiness").send().await.status {
-            200 => Ok(()),
-            status => Err(format!("/readiness is {status}\n{}", router.log())),
-        })
-        .await;
+        router.ready().await;
         router
     }
 
     /// Starts a router on free ports and waits until it listens.
     pub(crate) async fn launch(line: &str) -> Self {
+        Self::launch_with(line, &[]).await
+    }
+
+    /// As [`launch`](Self::launch), with these variables.
+    pub(crate) async fn launch_with(line: &str, variables: &[(&str, &str)]) -> Self {
         let ports = "--host 127.0.0.1 --port 0 --prometheus-host 127.0.0.1 --prometheus-port 0";
-        let mut child = command(&format!("{line} {ports}")).spawn().expect("the binary runs");
+        let mut child =
+            command(&format!("{line} {ports}"), variables).spawn().expect("the binary runs");
         let mut log = drain(child.stderr.take().expect("standard error"));
         let text = log.wait_for(|log| log.contains("/metrics\n")).await.ok().map(|log| log.clone());
         let Some(text) = text else { panic!("it ended: {}", *log.borrow()) };
@@ -63,8 +49,20 @@ impl Plimsoll {
             let end = after.find([',', '/']).expect("the end of an address");
             after[..end].parse().expect("an address")
         };
-        let (addr, metrics_addr) = (addr("serving on http://"), addr("metrics on http://"));
-        Self { child, log, addr, metrics_addr }
+        let is_tls = text.contains("serving on https://");
+        let serving = if is_tls { "serving on https://" } else { "serving on http://" };
+        let (addr, metrics_addr) = (addr(serving), addr("metrics on http://"));
+        Self { child, log, addr, metrics_addr, is_tls }
+    }
+
+    /// Waits until it is ready for requests.
+    pub(crate) async fn ready(&self) {
+        assert!(!self.is_tls, "a call has no TLS");
+        eventually(async || match self.get("/readiness").send().await.status {
+            200 => Ok(()),
+            status => Err(format!("/readiness is {status}\n{}", self.log())),
+        })
+        .await;
     }
 
     /// A GET on the serving port.

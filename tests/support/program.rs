@@ -1,7 +1,8 @@
 //! The programs under test, built as the tests themselves were.
 //!
 //! They belong to other packages, so Cargo says nothing of where they are. They are built with the
-//! profile and into the target directory of the running test, once a run.
+//! profile and into the target directory of the running test, once a run. The binary has the
+//! features that the tests have.
 
 use std::{
     env,
@@ -13,7 +14,16 @@ use std::{
 /// The binary.
 pub(crate) fn plimsoll() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| build(&["--bin", "plimsoll"], "plimsoll"))
+    PROGRAM.get_or_init(|| {
+        let mut what = vec!["--bin", "plimsoll"];
+        if cfg!(feature = "kubernetes") {
+            what.extend(["--features", "plimsoll/kubernetes"]);
+        }
+        if cfg!(feature = "tls") {
+            what.extend(["--features", "plimsoll/tls"]);
+        }
+        build(&what, "plimsoll")
+    })
 }
 
 /// An example of the package `examples`.

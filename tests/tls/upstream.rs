@@ -2,14 +2,8 @@
 
 use plimsoll_sim::{Role, SimConfig};
 
-use crate::{
-    ASK, CHAT,
-    authority::{Authority, Folder},
-    bounded,
-    client::Client,
-    engine::Engine,
-    router::{Router, eventually, said},
-};
+use super::{CHAT, SHORT, authority::Authority, engine::Engine};
+use crate::support::{Folder, Plimsoll, bounded, chat, eventually, pair_line, said};
 
 const HERE: &str = "127.0.0.1";
 
@@ -24,20 +18,17 @@ async fn a_pair_is_served_and_read() {
         let (prefill, decode) = (engine(Role::Prefill).await, engine(Role::Decode).await);
         let port = prefill.sim.bootstrap_port().expect("a bootstrap port");
         let (prefill_url, decode_url) = (prefill.url(), decode.url());
-        let pair =
-            format!("--pd-disaggregation --prefill {prefill_url} {port} --decode {decode_url}");
+        let pair = pair_line(&prefill_url, port, &decode_url);
         let line = format!("{pair} --ca-cert-paths {issuer}");
-        let client = Client::plain();
-        let router = Router::start(&line, &client).await;
-        for stream in ["", "\"stream\":true,"] {
-            let ask = ASK.replace("\"max_tokens\"", &format!("{stream}\"max_tokens\""));
-            let answer = client.post(router.addr, CHAT, &ask).await.expect("an answer");
-            assert_eq!(answer.status, 200, "{}", answer.body);
+        let router = Plimsoll::start(&line).await;
+        for stream in ["", ",\"stream\":true"] {
+            let answer = router.post(CHAT, chat(&format!("{stream}{SHORT}"))).send().await;
+            assert_eq!(answer.status, 200, "{}", answer.text());
         }
         assert_eq!((prefill.sim.totals().requests, decode.sim.totals().requests), (2, 2));
         // Their pages are read the same way.
         eventually(async || {
-            let kv = client.get(router.metrics, "/kv").await?.body;
+            let kv = router.ask_metrics("/kv").send().await.text();
             if kv.matches("\"state\":\"ok\"").count() >= 2 { Ok(()) } else { Err(kv) }
         })
         .await;
@@ -50,11 +41,21 @@ async fn a_pair_is_served_and_read() {
     .await;
 }
 
+/// Waits until the only worker is out for a reason that holds this text.
+async fn has_reason(router: &Plimsoll, text: &str) {
+    eventually(async || {
+        let listing = router.get("/workers").send().await.json();
+        let reason = listing["workers"][0]["reason"].as_str().unwrap_or_default().to_owned();
+        if reason.contains(text) { Ok(()) } else { Err(format!("{reason:?}: {}", router.log())) }
+    })
+    .await;
+}
+
 /// The reason of a worker that is refused, in the list, in the log and for a client.
 async fn refused(flags: &str, engine: &Engine, reason: &str) {
     let line = format!("--worker-urls {} {flags}", engine.url());
-    let router = Router::launch(&line).await;
-    router.has_reason(&format!("its probes fail: it cannot be reached by TLS: {reason}")).await;
+    let router = Plimsoll::launch(&line).await;
+    has_reason(&router, &format!("its probes fail: it cannot be reached by TLS: {reason}")).await;
     let log = router.log();
     assert!(
         log.contains(&format!("is not up yet: it cannot be reached by TLS: {reason}")),
@@ -113,9 +114,9 @@ async fn an_engine_may_ask_for_a_certificate() {
         let key = folder.put("client.key", &ours.key);
         let flags = format!("{trust} --client-cert-path {certificate} --client-key-path {key}");
         let line = format!("--worker-urls {} {flags}", engine.url());
-        let router = Router::start(&line, &Client::plain()).await;
-        let answer = Client::plain().post(router.addr, CHAT, ASK).await.expect("an answer");
-        assert_eq!(answer.status, 200, "{}", answer.body);
+        let router = Plimsoll::start(&line).await;
+        let answer = router.post(CHAT, chat(SHORT)).send().await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
         let looked = said(&format!("kv {flags} {}", engine.url())).await;
         assert_eq!(looked.code, Some(0), "{}{}", looked.out, looked.err);
     })
@@ -127,8 +128,8 @@ async fn an_engine_without_tls_is_told_apart() {
     bounded(async {
         let engine = Engine::start(SimConfig::default(), &Authority::new().issue(HERE)).await;
         let line = format!("--worker-urls {}", engine.sim.url().replace("http:", "https:"));
-        let router = Router::launch(&line).await;
-        router.has_reason("it does not speak TLS: is it an http:// worker?").await;
+        let router = Plimsoll::launch(&line).await;
+        has_reason(&router, "it does not speak TLS: is it an http:// worker?").await;
     })
     .await;
 }
@@ -146,10 +147,10 @@ async fn an_engine_that_says_nothing_holds_nobody() {
             "--worker-urls {silent_url} {} --ca-cert-paths {issuer} --health-check-timeout-secs 2",
             engine.url()
         );
-        let router = Router::start(&line, &Client::plain()).await;
-        let answer = Client::plain().post(router.addr, CHAT, ASK).await.expect("an answer");
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        router.has_reason("it did not answer within 2 s").await;
+        let router = Plimsoll::start(&line).await;
+        let answer = router.post(CHAT, chat(SHORT)).send().await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        has_reason(&router, "it did not answer within 2 s").await;
     })
     .await;
 }

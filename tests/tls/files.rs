@@ -1,10 +1,7 @@
 //! Files of certificates and keys that cannot be used.
 
-use crate::{
-    authority::{Authority, Folder, Issued},
-    bounded,
-    router::said,
-};
+use super::authority::{Authority, Issued};
+use crate::support::{Folder, bounded, said};
 
 /// What the binary says of these flags, which hold a file with a secret; one line.
 async fn error(flags: &str) -> String {
@@ -14,7 +11,7 @@ async fn error(flags: &str) -> String {
     said.err
 }
 
-/// A folder with a certificate and its key.
+/// A directory with a certificate and its key.
 fn pair() -> (Folder, Authority, Issued, String, String) {
     let (authority, folder) = (Authority::new(), Folder::new());
     let issued = authority.issue("a");

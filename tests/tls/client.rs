@@ -1,4 +1,4 @@
-//! A client that speaks TLS, or not.
+//! A client that speaks TLS.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -24,26 +24,21 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Asks, each time on a connection of its own.
 #[derive(Clone)]
-pub(crate) struct Client(Option<Arc<ClientConfig>>);
+pub(super) struct Client(Arc<ClientConfig>);
 
 /// An answer, or why there is none.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) version: Version,
-    pub(crate) body: String,
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) version: Version,
+    pub(super) body: String,
 }
 
 // === impl Client ===
 
 impl Client {
-    /// Without TLS.
-    pub(crate) fn plain() -> Self {
-        Self(None)
-    }
-
     /// One that trusts this issuer, and offers these protocols.
-    pub(crate) fn trusting(issuer: &str, protocols: &[&str]) -> Self {
+    pub(super) fn trusting(issuer: &str, protocols: &[&str]) -> Self {
         let mut roots = RootCertStore::empty();
         let issuer = CertificateDer::from_pem_slice(issuer.as_bytes()).expect("PEM");
         roots.add(issuer).expect("a certificate");
@@ -55,14 +50,14 @@ impl Client {
         // A session that is taken up again shows what it was shown first.
         config.resumption = Resumption::disabled();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Self(Some(Arc::new(config)))
+        Self(Arc::new(config))
     }
 
-    pub(crate) async fn get(&self, addr: SocketAddr, path: &str) -> Result<Answer, String> {
+    pub(super) async fn get(&self, addr: SocketAddr, path: &str) -> Result<Answer, String> {
         self.ask(addr, Request::get(path), "").await
     }
 
-    pub(crate) async fn post(
+    pub(super) async fn post(
         &self,
         addr: SocketAddr,
         path: &str,
@@ -81,43 +76,31 @@ impl Client {
         let request = request.header("host", addr.to_string());
         let request = request.body(Full::new(Bytes::from(body.to_owned()))).expect("a request");
         let answer = Box::pin(async {
-            match &self.0 {
-                None => h1(TokioIo::new(tcp(addr).await?), request).await,
-                Some(_) => {
-                    let stream = self.shake_hands(addr).await?;
-                    let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    if is_h2 {
-                        h2(stream, request, addr).await
-                    } else {
-                        h1(TokioIo::new(stream), request).await
-                    }
-                }
+            let stream = self.shake_hands(addr).await?;
+            if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                h2(stream, request, addr).await
+            } else {
+                h1(stream, request).await
             }
         });
         timeout(LIMIT, answer).await.expect("it answers in time")
     }
 
     /// The connection once TLS is agreed upon.
-    pub(crate) async fn shake_hands(
+    pub(super) async fn shake_hands(
         &self,
         addr: SocketAddr,
     ) -> Result<TlsStream<TcpStream>, String> {
-        let connector = TlsConnector::from(self.0.clone().expect("a configuration"));
+        let socket = TcpStream::connect(addr).await.map_err(|error| error.to_string())?;
         let name = ServerName::IpAddress(addr.ip().into());
-        let stream = connector.connect(name, tcp(addr).await?).await;
+        let stream = TlsConnector::from(self.0.clone()).connect(name, socket).await;
         stream.map_err(|error| error.to_string())
     }
 }
 
-async fn tcp(addr: SocketAddr) -> Result<TcpStream, String> {
-    TcpStream::connect(addr).await.map_err(|error| error.to_string())
-}
-
-async fn h1<S>(stream: TokioIo<S>, request: Request<Full<Bytes>>) -> Result<Answer, String>
-where
-    TokioIo<S>: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-{
-    let (mut sender, connection) = http1::handshake(stream).await.map_err(|e| e.to_string())?;
+async fn h1(stream: TlsStream<TcpStream>, request: Request<Full<Bytes>>) -> Result<Answer, String> {
+    let handshake = http1::handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = handshake.map_err(|error| error.to_string())?;
     tokio::spawn(connection);
     read(sender.send_request(request).await).await
 }

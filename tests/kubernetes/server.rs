@@ -15,8 +15,8 @@ use tokio::{
 };
 
 /// The server. It is gone, connections and all, when dropped.
-pub(crate) struct ApiServer {
-    pub(crate) addr: SocketAddr,
+pub(super) struct ApiServer {
+    pub(super) addr: SocketAddr,
     world: watch::Sender<World>,
     _tasks: JoinSet<()>,
 }
@@ -45,7 +45,7 @@ struct Change {
 }
 
 /// A pod at work at an address, with labels.
-pub(crate) fn pod(ip: &str, labels: &[(&str, &str)]) -> Value {
+pub(super) fn pod(ip: &str, labels: &[(&str, &str)]) -> Value {
     json!({
         "metadata": { "labels": labels.iter().copied().collect::<HashMap<_, _>>() },
         "status": {
@@ -59,11 +59,11 @@ pub(crate) fn pod(ip: &str, labels: &[(&str, &str)]) -> Value {
 // === impl ApiServer ===
 
 impl ApiServer {
-    pub(crate) async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0))).await
     }
 
-    pub(crate) async fn start_at(addr: SocketAddr) -> Self {
+    pub(super) async fn start_at(addr: SocketAddr) -> Self {
         let listener = TcpListener::bind(addr).await.expect("a free port");
         let addr = listener.local_addr().expect("an address");
         let world = watch::Sender::new(World { version: 1, ..World::default() });
@@ -73,16 +73,16 @@ impl ApiServer {
     }
 
     /// Makes a pod, or makes it what it is now.
-    pub(crate) fn put(&self, name: &str, pod: &Value) {
+    pub(super) fn put(&self, name: &str, pod: &Value) {
         self.change(name, Some(pod.clone()));
     }
 
-    pub(crate) fn delete(&self, name: &str) {
+    pub(super) fn delete(&self, name: &str) {
         self.change(name, None);
     }
 
     /// Breaks all watches, each in the middle of a line, and what `change` does is in none.
-    pub(crate) fn break_watches(&self, change: impl FnOnce(&Self)) {
+    pub(super) fn break_watches(&self, change: impl FnOnce(&Self)) {
         change(self);
         self.world.send_modify(|world| {
             world.breaks += 1;
@@ -91,7 +91,7 @@ impl ApiServer {
     }
 
     /// Forgets all that was: watches get a 410.
-    pub(crate) fn forget(&self, change: impl FnOnce(&Self)) {
+    pub(super) fn forget(&self, change: impl FnOnce(&Self)) {
         change(self);
         self.world.send_modify(|world| {
             world.version += 1;
@@ -101,7 +101,7 @@ impl ApiServer {
     }
 
     /// Answers every request by this status, and ends the watches.
-    pub(crate) fn refuse(&self, refusal: Option<(u16, &'static str)>) {
+    pub(super) fn refuse(&self, refusal: Option<(u16, &'static str)>) {
         self.world.send_modify(|world| {
             world.refusal = refusal;
             world.breaks += 1;
@@ -109,7 +109,7 @@ impl ApiServer {
     }
 
     /// The path that was asked for last.
-    pub(crate) fn path(&self) -> String {
+    pub(super) fn path(&self) -> String {
         self.world.borrow().path.clone()
     }
 

@@ -16,30 +16,30 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::authority::Issued;
+use super::authority::Issued;
+use crate::support::sim;
 
 /// An engine, and what ends TLS in front of it.
-pub(crate) struct Engine {
-    pub(crate) sim: SimEngine,
-    pub(crate) addr: SocketAddr,
+pub(super) struct Engine {
+    pub(super) sim: SimEngine,
+    pub(super) addr: SocketAddr,
     terminator: AbortHandle,
 }
 
 // === impl Engine ===
 
 impl Engine {
-    pub(crate) async fn start(config: SimConfig, issued: &Issued) -> Self {
+    pub(super) async fn start(config: SimConfig, issued: &Issued) -> Self {
         Self::start_asking(config, issued, None).await
     }
 
     /// One that wants to see a certificate of this issuer.
-    pub(crate) async fn start_asking(
+    pub(super) async fn start_asking(
         config: SimConfig,
         issued: &Issued,
         issuer: Option<&str>,
     ) -> Self {
-        let sim = SimEngine::start(config.addr("127.0.0.1:0".parse().expect("an address")));
-        let sim = sim.await.expect("it listens");
+        let sim = sim(config).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("an address");
         let acceptor = acceptor(issued, issuer);
@@ -57,7 +57,7 @@ impl Engine {
         Self { sim, addr, terminator: terminator.abort_handle() }
     }
 
-    pub(crate) fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("https://{}", self.addr)
     }
 }

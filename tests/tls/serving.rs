@@ -10,33 +10,35 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    ASK, CHAT,
-    authority::{Authority, Folder},
-    bounded,
-    client::Client,
-    router::{Router, eventually},
+use super::{
+    CHAT, SHORT,
+    authority::Authority,
+    client::{Answer, Client},
 };
+use crate::support::{Folder, Plimsoll, bounded, chat, eventually, sim};
 
 /// Everything that most tests here need.
 struct Stage {
     authority: Authority,
     folder: Folder,
     client: Client,
-    router: Router,
+    router: Plimsoll,
     _engine: SimEngine,
 }
 
 async fn stage(flags: &str) -> Stage {
     let (authority, folder) = (Authority::new(), Folder::new());
-    let addr = "127.0.0.1:0".parse().expect("an address");
-    let config = SimConfig::default().token_interval(Duration::from_millis(10));
-    let engine = SimEngine::start(config.addr(addr)).await.expect("it listens");
+    let engine = sim(SimConfig::default().token_interval(Duration::from_millis(10))).await;
     let client = Client::trusting(&authority.pem, &["http/1.1"]);
-    let serving = folder.put_serving(&authority.issue("127.0.0.1"));
+    let serving = authority.issue("127.0.0.1").serving(&folder);
     let line = format!("--worker-urls {} {serving} {flags}", engine.url());
-    let router = Router::start(&line, &client).await;
+    let router = Plimsoll::launch(&line).await;
     assert!(router.is_tls, "{}", router.log());
+    eventually(async || match client.get(router.addr, "/readiness").await {
+        Ok(Answer { status: 200, .. }) => Ok(()),
+        other => Err(format!("{other:?}\n{}", router.log())),
+    })
+    .await;
     Stage { authority, folder, client, router, _engine: engine }
 }
 
@@ -51,12 +53,12 @@ async fn clients_speak_either_protocol() {
             (&[], Version::HTTP_11),
         ] {
             let client = Client::trusting(pem, protocols);
-            let answer = client.post(addr, CHAT, ASK).await.expect("an answer");
+            let answer = client.post(addr, CHAT, &chat(SHORT)).await.expect("an answer");
             assert_eq!((answer.status, answer.version), (200, version), "{}", answer.body);
             assert!(answer.body.contains("\"completion_tokens\":3"), "{}", answer.body);
         }
-        let page = Client::plain().get(stage.router.metrics, "/metrics").await.expect("a page");
-        assert!(page.body.contains("plimsoll_completion_tokens_total"), "{}", page.body);
+        let page = stage.router.page().await.to_string();
+        assert!(page.contains("plimsoll_completion_tokens_total"), "{page}");
     })
     .await;
 }
@@ -98,13 +100,13 @@ async fn a_slow_handshake_holds_nobody() {
             slow.push(socket);
         }
         for _ in 0..8 {
-            let answer = stage.client.post(stage.router.addr, CHAT, ASK).await;
+            let answer = stage.client.post(stage.router.addr, CHAT, &chat(SHORT)).await;
             assert_eq!(answer.expect("an answer").status, 200);
         }
         // Nor is the end held up by them.
         stage.router.signal("TERM").await;
         let ended = timeout(Duration::from_secs(5), stage.router.ended()).await;
-        assert_eq!(ended.expect("it ends at once"), Some(0));
+        assert_eq!(ended.expect("it ends at once").code(), Some(0));
     })
     .await;
 }
@@ -153,7 +155,7 @@ async fn a_certificate_is_read_anew() {
         };
         let first = shown().await;
         let next = authority.issue("127.0.0.1");
-        folder.put_serving(&next);
+        next.serving(folder);
         assert_eq!(shown().await, first, "nobody has asked for it");
         router.signal("HUP").await;
         router.logged("new connections are shown another certificate").await;
@@ -165,7 +167,10 @@ async fn a_certificate_is_read_anew() {
         router.signal("HUP").await;
         router.logged("does not belong to the certificate").await;
         assert_eq!(shown().await, second);
-        assert_eq!(client.post(router.addr, CHAT, ASK).await.expect("an answer").status, 200);
+        assert_eq!(
+            client.post(router.addr, CHAT, &chat(SHORT)).await.expect("an answer").status,
+            200
+        );
         assert!(!router.log().contains("PRIVATE"), "{}", router.log());
     })
     .await;
@@ -176,20 +181,15 @@ async fn a_certificate_is_read_anew() {
 async fn requests_under_way_end_at_the_end() {
     bounded(async {
         let mut stage = stage("").await;
-        let stream = ASK.replace("\"max_tokens\":3", "\"stream\":true,\"max_tokens\":30");
+        let stream = chat(",\"stream\":true,\"max_tokens\":30");
         let (client, addr) = (stage.client.clone(), stage.router.addr);
         let answer = tokio::spawn(async move { client.post(addr, CHAT, &stream).await });
-        let metrics = stage.router.metrics;
-        eventually(async || {
-            let page = Client::plain().get(metrics, "/metrics").await?;
-            let line = "plimsoll_requests_in_flight{endpoint=\"chat\"} 1";
-            if page.body.contains(line) { Ok(()) } else { Err(page.body) }
-        })
-        .await;
+        let line = "plimsoll_requests_in_flight{endpoint=\"chat\"} 1";
+        stage.router.page_when(|page| page.to_string().contains(line)).await;
         stage.router.signal("TERM").await;
         let answer = answer.await.expect("a task").expect("an answer");
         assert!(answer.body.ends_with("data: [DONE]\n\n"), "{}", answer.body);
-        assert_eq!(stage.router.ended().await, Some(0));
+        assert_eq!(stage.router.ended().await.code(), Some(0));
     })
     .await;
 }
