@@ -1,6 +1,7 @@
 //! How cost grows with the sets of labels: a request's when there are so many models, and the page's.
 
 use benches::{
+    UPKEEP,
     engine::{self, Engine},
     traffic,
 };
@@ -8,9 +9,6 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput};
 use plimsoll::Exporter;
 use tower_layer::Layer;
-
-/// Histogram samples are taken in after so many requests: a service does so on a task of its own.
-const UPKEEP: usize = 1024;
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();

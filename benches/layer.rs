@@ -7,7 +7,7 @@
 use std::convert::Infallible;
 
 use benches::{
-    CONTENT_EVENTS,
+    CONTENT_EVENTS, UPKEEP,
     engine::{self, Engine},
     traffic,
 };
@@ -24,10 +24,6 @@ type Group<'a> = BenchmarkGroup<'a, WallTime>;
 
 /// Larger than any request here.
 const MAX_BODY: u64 = 1 << 20;
-
-/// Histogram samples are taken in after so many requests, outside the measurement: a service does
-/// so on a task of its own.
-const UPKEEP: usize = 1024;
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();

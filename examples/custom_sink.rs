@@ -56,7 +56,7 @@ fn bill(record: &Record) -> String {
     let (tenant, model) = (name(&record.tenant), name(&record.model));
     let usage = &record.usage;
     let (prompt, completion) = (tokens(usage.prompt), tokens(usage.completion));
-    format!("{tenant} {model} {} {prompt}+{completion}", record.outcome.as_str())
+    format!("{tenant} {model} {} {prompt}+{completion}", record.outcome)
 }
 
 /// The service itself: it says two tokens, whatever it is asked.

@@ -1,13 +1,15 @@
-//! The layer in services that know nothing of routing: the examples, from outside.
+//! The layer and the readings in programs that know nothing of routing: the examples, from outside.
 
-use std::{net::SocketAddr, process::Stdio};
+use std::{net::SocketAddr, path::PathBuf, process::Stdio};
+
+use plimsoll_sim::SimConfig;
 
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
     process::{Child, ChildStdout, Command},
 };
 
-use crate::support::{Call, Page, bounded, chat, eventually, example};
+use crate::support::{Call, Page, bounded, chat, eventually, example, sim};
 
 /// An example at work. It is killed when dropped.
 struct Example {
@@ -18,9 +20,14 @@ struct Example {
 // === impl Example ===
 
 impl Example {
-    fn start(program: std::path::PathBuf) -> Self {
+    /// Starts a service on a free port.
+    fn start(program: PathBuf) -> Self {
+        Self::start_with(program, "0")
+    }
+
+    fn start_with(program: PathBuf, argument: &str) -> Self {
         let mut child = Command::new(program)
-            .arg("0")
+            .arg(argument)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -110,6 +117,28 @@ async fn the_sink_example_writes_a_bill() {
         assert_eq!(example.line().await, "1 a parrot complete 7+2");
         post(&chat_url, "{".to_owned()).send().await;
         assert_eq!(example.line().await, "2 unknown unknown client_error ?+?");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_scrape_example_reads_engines() {
+    let program = example("scrape_only");
+    bounded(async {
+        let engine = sim(SimConfig::default()).await;
+        let mut example = Example::start_with(program, &format!("{}/", engine.url()));
+        let mut line_with = async |text: &str| {
+            eventually(async || {
+                let line = example.line().await;
+                if line.contains(text) { Ok(line) } else { Err(line) }
+            })
+            .await
+        };
+        let unused = line_with(" capacity_only ").await;
+        assert_eq!(unused, format!("{} capacity_only unknown", engine.url()));
+        let place = (engine.addr(), "/v1/chat/completions".to_owned());
+        assert_eq!(post(&place, chat("")).send().await.status, 200);
+        assert_eq!(line_with(" ok ").await, format!("{} ok 0.0 % full", engine.url()));
     })
     .await;
 }

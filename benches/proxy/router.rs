@@ -4,14 +4,14 @@ use std::{io, net::SocketAddr, time::Duration};
 
 use plimsoll::{AmendLayer, DrainLayer, Exporter, MeterLayer};
 use plimsoll_router::{Cluster, Router, RouterConfig};
-use plimsoll_wire::{Backend, Role};
+use plimsoll_wire::{Backend, Role, topology::DEFAULT_BOOTSTRAP_PORT};
 use tokio::time::interval;
 use tower_layer::Layer;
 
 use crate::{engine::Engines, threads::Threads};
 
 /// Nothing listens there: the engines of the bench do not meet.
-pub(crate) const BOOTSTRAP_PORT: u16 = 8998;
+pub(crate) const BOOTSTRAP_PORT: u16 = DEFAULT_BOOTSTRAP_PORT;
 
 /// How often piled-up histogram samples are taken in, as in the program.
 const UPKEEP: Duration = Duration::from_secs(5);

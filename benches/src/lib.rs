@@ -6,5 +6,9 @@
 pub mod engine;
 pub mod traffic;
 
+/// Requests between two times that piled-up histogram samples are taken in: a service does so on a task
+/// of its own.
+pub const UPKEEP: usize = 1024;
+
 /// Content events of one stream, in every bench that plays whole streams.
 pub const CONTENT_EVENTS: usize = 256;

@@ -39,7 +39,7 @@ mod service;
 mod sink;
 mod tenant;
 
-pub use plimsoll_wire::{Endpoint, Role, Usage};
+pub use plimsoll_wire::{Endpoint, Role, Upstream, Usage, upstream};
 
 pub use self::{
     amend::AmendLayer,

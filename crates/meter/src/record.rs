@@ -1,4 +1,5 @@
 use std::{
+    fmt,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -79,7 +80,9 @@ pub struct Timing {
     pub total: Duration,
 }
 
-/// How a request ended. Of several that fit, the first in this order stands.
+/// How a request ended. Of several that fit, the first in this order stands; but a client that left
+/// before the head, or after whose leaving the answer was read on, is a [`ClientDisconnect`](Self::ClientDisconnect)
+/// whatever came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// A router refused it: overload, no eligible worker, not to be served here.
@@ -138,6 +141,12 @@ impl Outcome {
     }
 }
 
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 // === impl Completeness ===
 
 impl Completeness {
@@ -149,5 +158,11 @@ impl Completeness {
             Self::Absent => "absent",
             Self::Unreadable => "unreadable",
         }
+    }
+}
+
+impl fmt::Display for Completeness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
     }
 }

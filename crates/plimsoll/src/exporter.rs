@@ -3,7 +3,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use plimsoll_meter::{
     Endpoint, GenAiSink, MeterLayer, MetricsSink, PeekLayer, Record, Role, Sink, SmgSink,
-    metrics::{FAMILIES, GENAI_FAMILIES, Kind, SMG_FAMILIES},
+    metrics::{FAMILIES, GENAI_FAMILIES, Kind, MAX_MODELS, SMG_FAMILIES},
 };
 use tower_layer::Stack;
 
@@ -100,7 +100,7 @@ impl Default for Exporter {
 impl ExporterBuilder {
     fn new() -> Self {
         Self {
-            max_models: 100,
+            max_models: MAX_MODELS,
             max_tenants: None,
             genai: false,
             smg: false,
@@ -110,7 +110,7 @@ impl ExporterBuilder {
         }
     }
 
-    /// How many models that no worker is known to serve get series of their own (100).
+    /// How many models that no worker is known to serve get series of their own ([`MAX_MODELS`]).
     #[must_use]
     pub fn max_models(self, max_models: usize) -> Self {
         Self { max_models, ..self }

@@ -26,8 +26,8 @@ mod usage_log;
 pub use plimsoll_meter::{
     AmendLayer, ChannelSink, Completeness, CredentialHeader, DrainLayer, Endpoint, FnSink, Gaps,
     GenAiSink, Meter, MeterLayer, MeteredBody, MeteredFuture, MetricsSink, Outcome, PeekLayer,
-    Record, Role, Sink, SmgSink, Timing, Usage, amend, channel, drain, metrics, peek, sink_fn,
-    tenant_header,
+    Record, Role, Sink, SmgSink, Timing, Upstream, Usage, amend, channel, drain, metrics, peek,
+    sink_fn, tenant_header, upstream,
 };
 
 pub use self::{

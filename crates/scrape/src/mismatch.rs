@@ -2,11 +2,7 @@
 
 use std::fmt;
 
-use plimsoll_wire::{Backend, Role};
-
-/// Where SGLang's decode looks for prefill's bootstrap server if a request does not say, unless it was
-/// started with another `--disaggregation-bootstrap-port`.
-const DEFAULT_PORT: u16 = 8998;
+use plimsoll_wire::{Backend, Role, topology::DEFAULT_BOOTSTRAP_PORT};
 
 /// Something that an engine says of itself and the configuration says otherwise: no answer shows it.
 /// A wrong bootstrap port makes decode wait for a hand-over that never comes, and a prefill engine
@@ -41,7 +37,8 @@ impl Mismatch {
         // Every SGLang has the argument; only of prefill it counts.
         let own = port.filter(|_| given.role == Role::Prefill)?;
         let given = given.bootstrap_port;
-        (own != given.unwrap_or(DEFAULT_PORT)).then_some(Self::BootstrapPort { given, own })
+        (own != given.unwrap_or(DEFAULT_BOOTSTRAP_PORT))
+            .then_some(Self::BootstrapPort { given, own })
     }
 }
 
@@ -63,7 +60,10 @@ impl fmt::Display for Mismatch {
                 write!(f, "its bootstrap port is {own}, and ")?;
                 match given {
                     Some(given) => write!(f, "{given} was given: ")?,
-                    None => write!(f, "none was given, so that decode looks at {DEFAULT_PORT}: ")?,
+                    None => write!(
+                        f,
+                        "none was given, so that decode looks at {DEFAULT_BOOTSTRAP_PORT}: "
+                    )?,
                 }
                 write!(f, "requests will hang until it is --prefill URL {own}")
             }

@@ -1,4 +1,7 @@
 //! Running a few futures side by side in one task.
+//!
+//! Not `futures_util`'s: that polls only those whose waker was woken, and what an answer is written to
+//! (`Outlet`) is polled by hyper, and keeps no waker.
 
 use std::{
     future::{Future, poll_fn},

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use plimsoll_wire::{Engine as Kind, Role};
+use plimsoll_wire::{Engine as Kind, Role, topology};
 use tokio::sync::watch;
 
 use crate::{
@@ -21,9 +21,6 @@ use crate::{
     seen::SeenLog,
     totals::Totals,
 };
-
-/// SGLang's default bootstrap port.
-const BOOTSTRAP_PORT: u16 = 8998;
 
 /// A running engine's state.
 #[derive(Debug)]
@@ -77,7 +74,7 @@ impl Engine {
     /// The bootstrap port: bound by a prefill, assumed by a decode.
     pub(crate) fn bootstrap_port(&self) -> u16 {
         match self.bootstrap_port.load(Ordering::Relaxed) {
-            0 => BOOTSTRAP_PORT,
+            0 => topology::DEFAULT_BOOTSTRAP_PORT,
             port => port,
         }
     }

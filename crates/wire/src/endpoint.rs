@@ -63,6 +63,22 @@ impl Endpoint {
         })
     }
 
+    /// The path that clients usually send its requests to; none for [`Other`](Self::Other).
+    pub const fn usual_path(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Chat => "/v1/chat/completions",
+            Self::Completions => "/v1/completions",
+            Self::Generate => "/generate",
+            Self::Responses => "/v1/responses",
+            Self::Messages => "/v1/messages",
+            Self::Embeddings => "/v1/embeddings",
+            Self::Rerank => "/v1/rerank",
+            Self::Score => "/v1/score",
+            Self::Classify => "/v1/classify",
+            Self::Other => return None,
+        })
+    }
+
     /// The label value.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -123,6 +139,14 @@ mod tests {
             ("/v1/chat/completions/", Some(Endpoint::Other)),
         ] {
             assert_eq!(Endpoint::from_path(path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn usual_paths_name_their_endpoints() {
+        for endpoint in Endpoint::ALL {
+            let read = endpoint.usual_path().map(Endpoint::from_path);
+            assert_eq!(read.unwrap_or(Some(Endpoint::Other)), Some(endpoint));
         }
     }
 

@@ -2,6 +2,10 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
+/// Where an SGLang decode worker looks for its prefill worker if a request names no port: the usual
+/// `--disaggregation-bootstrap-port`.
+pub const DEFAULT_BOOTSTRAP_PORT: u16 = 8998;
+
 /// What a worker does for a request. It comes from the router's configuration, never from a label
 /// of the engine: SGLang up to 0.5.8 calls every role `unified`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ use plimsoll_wire::Endpoint;
 use super::{
     cache::Cache,
     families::{Family, histogram},
-    names::Names,
+    names::{MAX_MODELS, Names},
     registry::{Registry, SharedRecorder},
 };
 use crate::{Completeness, Outcome, Record, Sink};
@@ -99,7 +99,7 @@ impl GenAiSink {
 
     /// A sink with other settings than the default.
     pub fn builder(recorder: Arc<dyn Recorder + Send + Sync>) -> GenAiSinkBuilder {
-        GenAiSinkBuilder { recorder, provider: "openai".to_owned(), max_models: 100 }
+        GenAiSinkBuilder { recorder, provider: "openai".to_owned(), max_models: MAX_MODELS }
     }
 
     fn key(&self, record: &Record) -> Key {
@@ -185,7 +185,7 @@ impl GenAiSinkBuilder {
         Self { provider: provider.into(), ..self }
     }
 
-    /// How many models that no worker is known to serve are told apart (100).
+    /// How many models that no worker is known to serve are told apart ([`MAX_MODELS`]).
     #[must_use]
     pub fn max_models(self, max_models: usize) -> Self {
         Self { max_models, ..self }

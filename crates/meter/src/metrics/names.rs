@@ -7,6 +7,9 @@ use std::{
 
 use crate::Record;
 
+/// How many names are told apart unless said otherwise.
+pub const MAX_MODELS: usize = 100;
+
 /// Longer names are cut for the label: nobody is named so, and each is stored for good.
 const MAX_NAME: usize = 256;
 

@@ -6,7 +6,7 @@ use plimsoll_wire::Endpoint;
 use super::{
     cache::Cache,
     families::{self, FAMILIES},
-    names::Names,
+    names::{MAX_MODELS, Names},
     registry::{Registry, SharedRecorder},
 };
 use crate::{Completeness, Outcome, Record, Sink};
@@ -81,7 +81,7 @@ impl MetricsSink {
         MetricsSinkBuilder {
             recorder,
             prefix: "plimsoll".to_owned(),
-            max_models: 100,
+            max_models: MAX_MODELS,
             max_tenants: None,
         }
     }
@@ -176,7 +176,7 @@ impl MetricsSinkBuilder {
         Self { prefix: prefix.into(), ..self }
     }
 
-    /// How many models that no worker is known to serve get series of their own (100).
+    /// How many models that no worker is known to serve get series of their own ([`MAX_MODELS`]).
     #[must_use]
     pub fn max_models(self, max_models: usize) -> Self {
         Self { max_models, ..self }

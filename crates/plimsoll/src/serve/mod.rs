@@ -100,6 +100,8 @@ pub(crate) struct Server {
 pub(crate) fn run(settings: Settings, reload: Reload) -> Result<(), ServeError> {
     runtime()?.block_on(async {
         let mut server = Server::start(settings).await?;
+        // Whoever reads that it serves may end it.
+        let signals = Signals::new()?;
         #[cfg(feature = "tls")]
         let (reload, scheme) =
             (reload.with_tls(server.tls.clone()), server.tls.as_ref().map_or("http", |_| "https"));
@@ -108,7 +110,7 @@ pub(crate) fn run(settings: Settings, reload: Reload) -> Result<(), ServeError> 
         server.reload = Some(reload);
         let (serving, metrics) = server.addresses()?;
         tracing::info!("serving on {scheme}://{serving}, metrics on http://{metrics}/metrics");
-        server.serve(Signals::new()?).await;
+        server.serve(signals).await;
         Ok(())
     })
 }

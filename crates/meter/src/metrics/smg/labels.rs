@@ -14,18 +14,7 @@ pub(super) fn method(method: &Method) -> &'static str {
 
 /// The usual path of an endpoint. A client's own path could be anything.
 pub(super) fn path(endpoint: Endpoint) -> &'static str {
-    match endpoint {
-        Endpoint::Chat => "/v1/chat/completions",
-        Endpoint::Completions => "/v1/completions",
-        Endpoint::Generate => "/generate",
-        Endpoint::Responses => "/v1/responses",
-        Endpoint::Messages => "/v1/messages",
-        Endpoint::Embeddings => "/v1/embeddings",
-        Endpoint::Rerank => "/v1/rerank",
-        Endpoint::Score => "/v1/score",
-        Endpoint::Classify => "/v1/classify",
-        Endpoint::Other => "other",
-    }
+    endpoint.usual_path().unwrap_or("other")
 }
 
 pub(super) fn worker_type(role: Role) -> &'static str {

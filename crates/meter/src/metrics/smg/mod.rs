@@ -13,7 +13,7 @@ pub use self::families::SMG_FAMILIES;
 use self::handles::{Answers, Backend, Exchanges, Retries};
 use super::{
     cache::Cache,
-    names::Names,
+    names::{MAX_MODELS, Names},
     registry::{Registry, SharedRecorder},
 };
 use crate::{Completeness, Outcome, Record, Sink};
@@ -61,7 +61,7 @@ impl SmgSink {
     /// A sink with other settings than the default.
     pub fn builder(recorder: Arc<dyn Recorder + Send + Sync>) -> SmgSinkBuilder {
         let policies = vec![(Role::Plain, "round_robin")];
-        SmgSinkBuilder { recorder, max_models: 100, policies }
+        SmgSinkBuilder { recorder, max_models: MAX_MODELS, policies }
     }
 
     /// The value of the label `worker_type`.
@@ -163,7 +163,7 @@ impl Sink for SmgSink {
 // === impl SmgSinkBuilder ===
 
 impl SmgSinkBuilder {
-    /// How many models that no worker is known to serve are told apart (100).
+    /// How many models that no worker is known to serve are told apart ([`MAX_MODELS`]).
     #[must_use]
     pub fn max_models(self, max_models: usize) -> Self {
         Self { max_models, ..self }
