@@ -20,15 +20,17 @@ async fn an_error_in_its_answer() {
     bounded(async {
         let native = r#"{"text":"","meta_info":{"finish_reason":{"type":"abort"}}}"#;
         let cut = "data: {\"error\":{\"message\":\"no room\"}}";
-        for (path, reply) in [
-            (CHAT, Reply::json(200, r#"{"error":{"message":"no room"}}"#)),
-            ("/generate", Reply::json(200, native)),
-            (CHAT, Reply::new().write(stream_of(cut)).write("0\r\n\r\n")),
+        for (path, reply, said) in [
+            (CHAT, Reply::json(200, r#"{"error":{"message":"no room"}}"#), "an error: no room"),
+            ("/generate", Reply::json(200, native), "an error"),
+            (CHAT, Reply::new().write(stream_of(cut)).write("0\r\n\r\n"), "an error: no room"),
         ] {
             let pair = Pair::start("", move |_| reply.clone(), |_| silent()).await;
             let answer = pair.router.post(path, chat("")).send().await;
             assert_eq!(answer.status, 502, "{}", answer.text());
-            assert!(answer.error().contains("prefill"), "{}", answer.error());
+            assert!(answer.error().contains("the prefill worker"), "{}", answer.error());
+            assert!(answer.error().ends_with(said), "{}", answer.error());
+            pair.router.logged(said).await;
             pair.decode.wait_closed(1).await;
             let page = pair.router.settled(1).await;
             assert_eq!(page.outcomes("upstream_error"), 1);

@@ -87,10 +87,12 @@ pub enum RouteError {
         status: StatusCode,
     },
     /// The prefill worker's own answer held an error.
-    #[error("the prefill worker {worker} reported an error")]
+    #[error("the prefill worker {worker} reported an error{}{said}", if said.is_empty() { "" } else { ": " })]
     PrefillReported {
         /// Its base URL.
         worker: Arc<str>,
+        /// Its message, if it could be read.
+        said: String,
     },
     /// The prefill worker's answer cannot be read.
     #[error("the prefill worker {worker} answered what cannot be read: {fault}")]

@@ -15,6 +15,7 @@ pub(crate) mod lone;
 pub(crate) mod nixl;
 pub(crate) mod pair;
 pub(crate) mod prefill;
+mod said;
 pub(crate) mod sglang;
 
 pub(crate) use self::{head::Head, leg_body::LegBody};

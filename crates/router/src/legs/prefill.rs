@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame};
 use plimsoll_wire::{
@@ -19,7 +20,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{Head, LegBody};
+use super::{Head, LegBody, said::message};
 use crate::{RouteError, dispatch::Attempted, headers};
 
 /// How long a prefill worker's reply is waited for once the client has its whole answer.
@@ -44,7 +45,12 @@ pub(crate) struct Prefill {
 )]
 enum State {
     Head(Head),
-    Body { body: LegBody, reader: ReplyReader },
+    Body {
+        body: LegBody,
+        reader: ReplyReader,
+        /// What came last: it says why, if it is an error.
+        last: Bytes,
+    },
     Over,
 }
 
@@ -95,19 +101,22 @@ impl Future for Prefill {
                     }
                     let is_stream = headers::is_event_stream(response.headers());
                     let reader = ReplyReader::new(*endpoint, *asked, is_stream);
-                    *state = State::Body { body: response.into_body(), reader };
+                    *state = State::Body { body: response.into_body(), reader, last: Bytes::new() };
                 }
-                State::Body { body, reader } => {
+                State::Body { body, reader, last } => {
                     let mut error = false;
                     let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
                     let frame = frame.transpose().map_err(PrefillFailure::Error)?;
                     if let Some(data) = frame.as_ref().and_then(Frame::data_ref) {
                         reader.push(data, |facts| error |= facts.error);
+                        *last = data.clone();
                     }
                     let ended = frame.is_none() || body.is_end_stream();
                     let reply = ended.then(|| reader.finish(true, |_| {}));
                     if error || reply.as_ref().is_some_and(|reply| reply.error) {
-                        let error = body.report(|worker| RouteError::PrefillReported { worker });
+                        let said = message(last).unwrap_or_default();
+                        let error =
+                            body.report(|worker| RouteError::PrefillReported { worker, said });
                         *state = State::Over;
                         return Poll::Ready(Err(PrefillFailure::Error(error)));
                     }
