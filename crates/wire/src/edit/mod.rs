@@ -5,7 +5,7 @@
 //! becomes a list of pieces, most of them windows on the bytes that the client sent.
 
 mod gather;
-mod object;
+mod members;
 
 use std::{collections::VecDeque, io::IoSlice, ops::Range};
 

@@ -15,6 +15,8 @@ struct Members<'a> {
     at: usize,
 }
 
+// === impl Splice ===
+
 impl Splice {
     /// The object with these members at its front (values are JSON text, names need no escapes),
     /// and without those named in `dropped` and those that the new ones replace, however they are
