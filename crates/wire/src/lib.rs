@@ -10,10 +10,10 @@
 //! - [`edit`]: members put into a JSON body as bytes, the client's own bytes uncopied.
 //! - [`endpoint`], [`topology`], [`upstream`]: the words that the other crates share.
 
+mod count;
 pub mod edit;
 pub mod endpoint;
 mod json;
-mod lenient;
 pub mod peek;
 pub mod reply;
 pub mod sse;

@@ -2,12 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
-
 use crate::{
+    count::Count,
     json::{Json, once},
-    lenient::Count,
 };
 
 /// The token counts of one request. `None` is *not known*, which is not 0.
@@ -144,13 +141,6 @@ impl UsageField {
             Self::Malformed => (None, true),
             Self::Absent => (None, false),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for UsageField {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        Ok(Self::read(&mut Json::new(raw.get().as_bytes())).unwrap_or_default())
     }
 }
 

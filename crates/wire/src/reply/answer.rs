@@ -30,9 +30,9 @@ pub struct Answer {
 
 /// The members of an answer that are ever looked at, those of every API.
 #[derive(Default)]
-struct Members<'a> {
-    model: Option<Option<Cow<'a, str>>>,
-    usage: Option<UsageField>,
+pub(super) struct Members<'a> {
+    pub(super) model: Option<Option<Cow<'a, str>>>,
+    pub(super) usage: Option<UsageField>,
     /// It has an `error`.
     error: Option<bool>,
     object: Option<&'a [u8]>,
@@ -69,7 +69,7 @@ impl Answer {
 // === impl Members ===
 
 impl<'a> Members<'a> {
-    fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
+    pub(super) fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
         match name {
             b"model" => once(&mut self.model, json.lenient(Json::string)?),
             b"usage" => once(&mut self.usage, UsageField::read(json)?),
@@ -85,7 +85,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    fn answer(self, endpoint: Endpoint) -> Answer {
+    pub(super) fn answer(self, endpoint: Endpoint) -> Answer {
         let usage = self.usage.unwrap_or_default();
         let (usage, malformed) = usage.counts(match endpoint {
             Endpoint::Messages => Stated::messages,

@@ -1,4 +1,4 @@
-use crate::Usage;
+use crate::{Usage, json::Json};
 
 /// What one event of a stream says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,16 @@ pub struct Asked {
 /// Whether a value is a string that is not empty.
 pub(super) fn has_text(raw: &[u8]) -> bool {
     raw.starts_with(b"\"") && raw != b"\"\""
+}
+
+/// How long a list is.
+pub(super) fn length(json: &mut Json<'_>) -> Option<u64> {
+    let mut length = 0;
+    json.list(|json| {
+        length += 1;
+        json.skip()
+    })?;
+    Some(length)
 }
 
 /// Whether an `object` says that what it names is an error itself, as some versions of SGLang send it.

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use super::{Answer, Asked, EventFacts, choices::Choices, facts::is_failure};
 use crate::{
     Usage,
+    count::Count,
     json::{Json, once},
-    lenient::Count,
 };
 
 /// What a stream of events has stated so far: the samples of a batch take turns, told apart by

@@ -2,13 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
-
-use super::{EventFacts, facts::has_text};
+use super::{EventFacts, answer::Members, facts::has_text};
 use crate::{
     Usage,
-    lenient::{self, Lenient},
+    json::{Json, once},
     usage::{Stated, UsageField},
 };
 
@@ -23,45 +20,24 @@ pub(super) struct MessagesTally {
     stale: bool,
 }
 
-#[derive(Deserialize)]
+/// The members of an event that are ever looked at.
+#[derive(Default)]
 struct Event<'a> {
-    #[serde(borrow, rename = "type", default)]
-    kind: Cow<'a, str>,
-    #[serde(default, deserialize_with = "lenient::object")]
-    message: Lenient<Option<Message>>,
-    #[serde(borrow, default)]
-    delta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content_block: Option<&'a RawValue>,
-    #[serde(default)]
-    usage: UsageField,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
-}
-
-/// The members of a message that are ever looked at.
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    model: Lenient<Option<String>>,
-    #[serde(default)]
-    usage: UsageField,
+    kind: Option<Cow<'a, str>>,
+    message: Option<Option<Members<'a>>>,
+    delta: Option<Option<Piece>>,
+    content_block: Option<Option<Piece>>,
+    usage: Option<UsageField>,
+    /// It has an `error`.
+    error: Option<bool>,
 }
 
 /// A piece of a block, or the beginning of one, or the end of the message.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Piece<'a> {
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow)]
-    thinking: Option<&'a RawValue>,
-    #[serde(borrow)]
-    partial_json: Option<&'a RawValue>,
-    /// Of the tool that a block calls.
-    #[serde(borrow)]
-    name: Option<&'a RawValue>,
-    stop_reason: Option<String>,
+#[derive(Default)]
+struct Piece {
+    /// Text, reasoning, arguments of a tool, or the name of one that a block calls.
+    has_text: bool,
+    stop_reason: Option<Option<String>>,
 }
 
 // === impl MessagesTally ===
@@ -72,24 +48,27 @@ impl MessagesTally {
             // Some gateways add it behind the event that is the end.
             return EventFacts::default();
         }
-        let Some(event) = lenient::whole_object::<Event<'_>>(data) else {
-            return EventFacts::MALFORMED;
-        };
-        let piece = event.delta.or(event.content_block);
-        let piece = piece.and_then(|raw| lenient::whole_object::<Piece<'_>>(raw.get().as_bytes()));
-        let text =
-            event.kind.starts_with("content_block") && piece.as_ref().is_some_and(Piece::has_text);
-        self.stop_reason = piece.and_then(|piece| piece.stop_reason).or(self.stop_reason.take());
+        Json::whole(data, |json| json.members(Event::put))
+            .map_or(EventFacts::MALFORMED, |event| self.take(event))
+    }
+
+    fn take(&mut self, event: Event<'_>) -> EventFacts {
+        let kind = event.kind.unwrap_or_default();
+        let piece = event.delta.flatten().or(event.content_block.flatten()).unwrap_or_default();
+        let text = kind.starts_with("content_block") && piece.has_text;
+        self.stop_reason = piece.stop_reason.flatten().or(self.stop_reason.take());
         let mut facts = EventFacts {
-            terminal: event.kind == "message_stop",
-            error: event.error.is_some() || event.kind == "error",
+            terminal: kind == "message_stop",
+            error: event.error == Some(true) || kind == "error",
             text,
             tokens: u64::from(text),
             ..EventFacts::default()
         };
-        let message = event.message.0.flatten();
+        let message = event.message.flatten();
         let usage = message.as_ref().map_or(event.usage, |message| message.usage);
-        self.model = self.model.take().or(message.and_then(|message| message.model.0.flatten()));
+        let usage = usage.unwrap_or_default();
+        let model = message.and_then(|message| message.model.flatten()).map(Cow::into_owned);
+        self.model = self.model.take().or(model);
         (facts.usage, facts.malformed) = usage.counts(Stated::messages);
         self.stale |= text;
         if let Some(stated) = usage.given() {
@@ -122,12 +101,36 @@ impl MessagesTally {
     }
 }
 
+// === impl Event ===
+
+impl<'a> Event<'a> {
+    fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
+        let piece = |json: &mut Json<'a>| json.members(Piece::put);
+        match name {
+            b"type" => once(&mut self.kind, json.string()?),
+            b"message" => once(&mut self.message, json.lenient(|json| json.members(Members::put))?),
+            b"delta" => once(&mut self.delta, json.lenient(piece)?),
+            b"content_block" => once(&mut self.content_block, json.lenient(piece)?),
+            b"usage" => once(&mut self.usage, UsageField::read(json)?),
+            b"error" => once(&mut self.error, json.given()?),
+            _ => json.skip(),
+        }
+    }
+}
+
 // === impl Piece ===
 
-impl Piece<'_> {
-    fn has_text(&self) -> bool {
-        let texts = [&self.text, &self.thinking, &self.partial_json, &self.name];
-        texts.into_iter().flatten().any(|text| has_text(text.get().as_bytes()))
+impl Piece {
+    fn put(&mut self, json: &mut Json<'_>, name: &[u8]) -> Option<()> {
+        match name {
+            b"text" | b"thinking" | b"partial_json" | b"name" => {
+                self.has_text |= has_text(json.raw()?);
+                Some(())
+            }
+            b"stop_reason" if json.null() => once(&mut self.stop_reason, None),
+            b"stop_reason" => once(&mut self.stop_reason, Some(json.string()?.into_owned())),
+            _ => json.skip(),
+        }
     }
 }
 

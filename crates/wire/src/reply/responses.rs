@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
-
-use super::{EventFacts, facts::has_text};
+use super::{
+    EventFacts,
+    answer::Members,
+    facts::{has_text, length},
+};
 use crate::{
-    Usage,
-    json::Json,
-    lenient::{self, Lenient},
-    usage::{Stated, UsageField},
+    Endpoint, Usage,
+    json::{Json, once},
 };
 
 /// What a stream of events has stated so far.
@@ -23,47 +22,19 @@ pub(super) struct ResponsesTally {
     finish_reason: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// The members of an event that are ever looked at.
+#[derive(Default)]
 struct Event<'a> {
-    #[serde(borrow, rename = "type", default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    delta: Option<&'a RawValue>,
-    /// One entry for each token of a text's delta, if asked for.
-    #[serde(default)]
-    logprobs: Lenient<Option<Vec<IgnoredAny>>>,
-    #[serde(borrow, default)]
-    item: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "lenient::object")]
-    response: Lenient<Option<Response>>,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
-}
-
-/// The members of a response that are ever looked at.
-#[derive(Default, Deserialize)]
-struct Response {
-    #[serde(default)]
-    model: Lenient<Option<String>>,
-    #[serde(default)]
-    usage: UsageField,
-    #[serde(default)]
-    status: Lenient<Option<String>>,
-    #[serde(default, deserialize_with = "lenient::object")]
-    incomplete_details: Lenient<Option<Incomplete>>,
-}
-
-/// Why a response is not complete.
-#[derive(Deserialize)]
-struct Incomplete {
-    reason: String,
-}
-
-/// An item that begins; a call of a tool begins by its name.
-#[derive(Deserialize)]
-struct Item {
-    #[serde(default)]
-    name: Lenient<Option<String>>,
+    kind: Option<Cow<'a, str>>,
+    /// The delta has text.
+    delta: Option<bool>,
+    /// How many there are: one for each token of a text's delta, if asked for.
+    logprobs: Option<Option<u64>>,
+    /// The item that begins has a name, as a call of a tool has.
+    item: Option<Option<bool>>,
+    response: Option<Option<Members<'a>>>,
+    /// It has an `error`.
+    error: Option<bool>,
 }
 
 // === impl ResponsesTally ===
@@ -74,27 +45,29 @@ impl ResponsesTally {
             // Some gateways add it behind the event that is the end.
             return EventFacts::default();
         }
-        let Some(event) = lenient::whole_object::<Event<'_>>(data) else {
-            return EventFacts::MALFORMED;
-        };
+        Json::whole(data, |json| json.members(Event::put))
+            .map_or(EventFacts::MALFORMED, |event| self.take(event))
+    }
+
+    fn take(&mut self, event: Event<'_>) -> EventFacts {
         let text = event.has_text();
-        let listed = event.logprobs.0.iter().flatten().map(|list| list.len() as u64).next();
-        let ending = event.kind.strip_prefix("response.");
+        let kind = event.kind.unwrap_or_default();
+        let ending = kind.strip_prefix("response.");
         let ending = ending.filter(|end| matches!(*end, "completed" | "incomplete" | "failed"));
         let mut facts = EventFacts {
             terminal: ending.is_some(),
-            error: event.error.is_some() || event.kind == "error" || ending == Some("failed"),
+            error: event.error == Some(true) || kind == "error" || ending == Some("failed"),
             text,
-            tokens: listed.unwrap_or_default().max(1) * u64::from(text),
+            tokens: event.logprobs.flatten().unwrap_or_default().max(1) * u64::from(text),
             ..EventFacts::default()
         };
-        if let Some(response) = event.response.0.flatten() {
-            (facts.usage, facts.malformed) = response.usage.counts(Stated::chat);
+        if let Some(response) = event.response.flatten() {
+            let mut answer = response.answer(Endpoint::Responses);
+            (facts.usage, facts.malformed) = (answer.usage, answer.malformed);
             self.usage = facts.usage.or(self.usage);
             self.is_final = facts.terminal && facts.usage.is_some();
-            let reason = finish_reason(response.status, response.incomplete_details);
-            self.finish_reason = reason.filter(|_| facts.terminal);
-            self.model = response.model.0.flatten().or(self.model.take());
+            self.finish_reason = answer.finish_reasons.pop().filter(|_| facts.terminal);
+            self.model = answer.model.or(self.model.take());
         }
         facts
     }
@@ -118,28 +91,39 @@ impl ResponsesTally {
 
 // === impl Event ===
 
-impl Event<'_> {
-    fn has_text(&self) -> bool {
-        if self.kind.ends_with(".delta") {
-            return self.delta.is_some_and(|delta| has_text(delta.get().as_bytes()));
+impl<'a> Event<'a> {
+    fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
+        match name {
+            b"type" => once(&mut self.kind, json.string()?),
+            b"delta" => once(&mut self.delta, has_text(json.raw()?)),
+            b"logprobs" => once(&mut self.logprobs, json.lenient(length)?),
+            b"item" => once(&mut self.item, json.lenient(has_name)?),
+            b"response" => {
+                once(&mut self.response, json.lenient(|json| json.members(Members::put))?)
+            }
+            b"error" => once(&mut self.error, json.given()?),
+            _ => json.skip(),
         }
-        let item = self.item.filter(|_| self.kind == "response.output_item.added");
-        let item = item.and_then(|raw| lenient::whole_object::<Item>(raw.get().as_bytes()));
-        item.and_then(|item| item.name.0.flatten()).is_some_and(|name| !name.is_empty())
     }
+
+    fn has_text(&self) -> bool {
+        let kind = self.kind.as_deref().unwrap_or_default();
+        match kind.ends_with(".delta") {
+            true => self.delta == Some(true),
+            false => kind == "response.output_item.added" && self.item.flatten() == Some(true),
+        }
+    }
+}
+
+/// Whether an item has a name that is not empty.
+fn has_name(json: &mut Json<'_>) -> Option<bool> {
+    let name = json.member(b"name", |json| json.lenient(Json::string))?;
+    Some(name.flatten().is_some_and(|name| !name.is_empty()))
 }
 
 /// Why a response is not complete, if that is what stands here.
 pub(super) fn incomplete_reason(json: &mut Json<'_>) -> Option<String> {
     json.member(b"reason", Json::string)?.map(Cow::into_owned)
-}
-
-/// Why a response ended: why it is incomplete, else its status.
-fn finish_reason(
-    status: Lenient<Option<String>>,
-    incomplete: Lenient<Option<Incomplete>>,
-) -> Option<String> {
-    incomplete.0.flatten().map(|incomplete| incomplete.reason).or(status.0.flatten())
 }
 
 #[cfg(test)]

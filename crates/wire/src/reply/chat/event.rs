@@ -1,87 +1,143 @@
 //! What is looked at in one event, and in which events it is worth looking.
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 use super::names;
 use crate::{
-    lenient::{self, Lenient},
-    reply::facts::{is_failure, names_error},
+    json::{Json, once},
+    reply::facts::{is_failure, length, names_error},
     usage::UsageField,
 };
 
 /// The members of an event that are ever looked at.
-#[derive(Deserialize)]
+#[derive(Default)]
 pub(super) struct Event<'a> {
-    #[serde(default)]
-    pub(super) model: Lenient<Option<String>>,
-    #[serde(default)]
-    pub(super) usage: UsageField,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
+    model: Option<Option<Cow<'a, str>>>,
+    usage: Option<UsageField>,
+    /// It has an `error`.
+    error: Option<bool>,
     /// `error` where the event is an error itself, as some versions of SGLang send it.
-    #[serde(borrow, default)]
-    object: Option<&'a RawValue>,
-    #[serde(default, deserialize_with = "lenient::objects")]
-    pub(super) choices: Lenient<Vec<Choice>>,
+    object: Option<&'a [u8]>,
+    choices: Option<Option<Vec<Choice>>>,
 }
 
 /// One choice's part of an event.
-#[derive(Deserialize)]
+#[derive(Default)]
 pub(super) struct Choice {
-    #[serde(default)]
-    pub(super) index: u64,
-    #[serde(default)]
-    pub(super) finish_reason: Lenient<Option<String>>,
-    /// vLLM's, with `return_token_ids`.
-    #[serde(default)]
-    token_ids: Lenient<Option<Vec<IgnoredAny>>>,
-    #[serde(default, deserialize_with = "lenient::object")]
-    logprobs: Lenient<Option<LogProbs>>,
+    index: Option<u64>,
+    finish_reason: Option<Option<String>>,
+    /// How many tokens it lists: vLLM's, with `return_token_ids`.
+    token_ids: Option<Option<u64>>,
+    logprobs: Option<Option<LogProbs>>,
 }
 
-/// One entry for each token: `content` in chat, `tokens` in completions.
-#[derive(Deserialize)]
+/// How many entries there are, one for each token: `content` in chat, `tokens` in completions.
+#[derive(Default)]
 struct LogProbs {
-    #[serde(default)]
-    content: Lenient<Option<Vec<IgnoredAny>>>,
-    #[serde(default)]
-    tokens: Lenient<Option<Vec<IgnoredAny>>>,
+    content: Option<Option<u64>>,
+    tokens: Option<Option<u64>>,
 }
 
 // === impl Event ===
 
 impl<'a> Event<'a> {
     pub(super) fn read(data: &'a [u8]) -> Option<Self> {
-        lenient::whole_object(data)
+        Json::whole(data, |json| json.members(Self::put))
+    }
+
+    fn put(&mut self, json: &mut Json<'a>, name: &[u8]) -> Option<()> {
+        match name {
+            b"model" => once(&mut self.model, json.lenient(Json::string)?),
+            b"usage" => once(&mut self.usage, UsageField::read(json)?),
+            b"error" => once(&mut self.error, json.given()?),
+            b"object" => once(&mut self.object, json.raw()?),
+            b"choices" => once(&mut self.choices, json.lenient(choices)?),
+            _ => json.skip(),
+        }
+    }
+
+    pub(super) fn usage(&self) -> UsageField {
+        self.usage.unwrap_or_default()
+    }
+
+    pub(super) fn model(&mut self) -> Option<String> {
+        self.model.take().flatten().map(Cow::into_owned)
+    }
+
+    /// The choices, if there is a list of them.
+    pub(super) fn choices(&self) -> Option<&[Choice]> {
+        self.choices.as_ref()?.as_deref()
+    }
+
+    pub(super) fn into_choices(self) -> Vec<Choice> {
+        self.choices.flatten().unwrap_or_default()
     }
 
     pub(super) fn is_error(&self) -> bool {
-        let mut choices = self.choices.0.iter().flatten();
-        self.error.is_some()
-            || self.object.is_some_and(|object| names_error(object.get().as_bytes()))
-            || choices.any(Choice::is_aborted)
+        self.error == Some(true)
+            || self.object.is_some_and(names_error)
+            || self.choices().into_iter().flatten().any(Choice::is_aborted)
     }
+}
+
+fn choices(json: &mut Json<'_>) -> Option<Vec<Choice>> {
+    let mut choices = Vec::new();
+    json.list(|json| {
+        choices.push(json.members(Choice::put)?);
+        Some(())
+    })?;
+    Some(choices)
 }
 
 // === impl Choice ===
 
 impl Choice {
+    fn put(&mut self, json: &mut Json<'_>, name: &[u8]) -> Option<()> {
+        match name {
+            b"index" => once(&mut self.index, serde_json::from_slice(json.raw()?).ok()?),
+            b"finish_reason" => {
+                let reason = json.lenient(Json::string)?;
+                once(&mut self.finish_reason, reason.map(Cow::into_owned))
+            }
+            b"token_ids" => once(&mut self.token_ids, json.lenient(length)?),
+            b"logprobs" => {
+                once(&mut self.logprobs, json.lenient(|json| json.members(LogProbs::put))?)
+            }
+            _ => json.skip(),
+        }
+    }
+
+    pub(super) fn index(&self) -> u64 {
+        self.index.unwrap_or_default()
+    }
+
+    pub(super) fn finish_reason(&mut self) -> Option<String> {
+        self.finish_reason.take().flatten()
+    }
+
     /// How many tokens it lists.
     pub(super) fn listed(&self) -> u64 {
-        let length =
-            |list: &Lenient<Option<Vec<IgnoredAny>>>| list.0.iter().flatten().map(Vec::len).next();
-        let of_probabilities =
-            |log_probs: &LogProbs| length(&log_probs.content).or(length(&log_probs.tokens));
-        let listed = length(&self.token_ids)
-            .or_else(|| self.logprobs.0.iter().flatten().find_map(of_probabilities));
-        listed.unwrap_or_default() as u64
+        let of_probabilities = |list: &LogProbs| list.content.flatten().or(list.tokens.flatten());
+        let listed = self.token_ids.flatten();
+        let listed = listed.or_else(|| self.logprobs.as_ref()?.as_ref().and_then(of_probabilities));
+        listed.unwrap_or_default()
     }
 
     /// The engine gave it up.
     pub(super) fn is_aborted(&self) -> bool {
-        let reason = self.finish_reason.0.as_ref().and_then(Option::as_deref);
-        reason.is_some_and(is_failure)
+        self.finish_reason.as_ref().and_then(Option::as_deref).is_some_and(is_failure)
+    }
+}
+
+// === impl LogProbs ===
+
+impl LogProbs {
+    fn put(&mut self, json: &mut Json<'_>, name: &[u8]) -> Option<()> {
+        match name {
+            b"content" => once(&mut self.content, json.lenient(length)?),
+            b"tokens" => once(&mut self.tokens, json.lenient(length)?),
+            _ => json.skip(),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ impl LoneUsage {
         let has_counts = names::values(&names::USAGE, data).any(|value| value.starts_with(b"{"));
         let field = match has_counts.then(|| Event::read(data)) {
             Some(None) => return false,
-            Some(Some(event)) if event.choices.0.as_ref().is_some_and(Vec::is_empty) => event.usage,
+            Some(Some(event)) if event.choices().is_some_and(<[_]>::is_empty) => event.usage(),
             _ => {
                 self.stale |= self.usage.is_some() && text::find(data).is_some();
                 return false;

@@ -120,15 +120,14 @@ impl ChatTally {
         self.choices.values().any(|choice| choice.usage != Usage::default())
     }
 
-    fn take(&mut self, event: Event<'_>, text: bool) -> EventFacts {
-        let (usage, malformed) = event.usage.counts(Stated::chat);
-        let (error, choices) = (event.is_error(), event.choices.0.unwrap_or_default());
-        let model = event.model.0.flatten();
-        self.model = self.model.take().or(model);
+    fn take(&mut self, mut event: Event<'_>, text: bool) -> EventFacts {
+        let (usage, malformed) = event.usage().counts(Stated::chat);
+        self.model = self.model.take().or_else(|| event.model());
+        let (error, choices) = (event.is_error(), event.into_choices());
         self.stale |= text;
         if let Some(usage) = usage {
             self.stale &= usage.completion.is_none();
-            match choices.first().map(|choice| choice.index) {
+            match choices.first().map(event::Choice::index) {
                 None => self.whole = Some(self.whole.unwrap_or_default().updated(usage)),
                 Some(index) => {
                     if let Some(choice) = self.choices.entry(index) {
@@ -146,10 +145,10 @@ impl ChatTally {
     }
 
     /// Takes note of a choice's part of an event and gives how many tokens it lists.
-    fn take_choice(&mut self, seen: event::Choice, text: bool) -> u64 {
+    fn take_choice(&mut self, mut seen: event::Choice, text: bool) -> u64 {
         let listed = seen.listed();
-        let Some(choice) = self.choices.entry(seen.index) else { return listed };
-        choice.finish_reason = seen.finish_reason.0.flatten().or(choice.finish_reason.take());
+        let Some(choice) = self.choices.entry(seen.index()) else { return listed };
+        choice.finish_reason = seen.finish_reason().or(choice.finish_reason.take());
         if self.asked.echo {
             // The prompt comes as text of its own, or before the first of the model's.
             return u64::from(text && std::mem::replace(&mut choice.begun, true));

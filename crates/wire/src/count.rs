@@ -1,8 +1,4 @@
-//! Values that may be anything: engines and clients are not held to a schema here, and a wrong
-//! type in one member must not lose its neighbours.
-
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
-use serde_json::value::RawValue;
+//! Token counts, one by one.
 
 use crate::json::Json;
 
@@ -20,11 +16,6 @@ pub(crate) enum Count {
 /// No count is larger: up to here every whole number has an `f64` of its own, and sums of counts stay
 /// far from the end of 64 bits.
 const MAX: u64 = 1 << 53;
-
-/// A value of the wanted type, or `None` for any other. Where null is usual, the wanted type is an
-/// `Option`: a value that does not fit costs allocations.
-#[derive(Debug)]
-pub(crate) struct Lenient<T>(pub(crate) Option<T>);
 
 // === impl Count ===
 
@@ -76,49 +67,9 @@ impl Count {
     }
 }
 
-// === impl Lenient ===
-
-impl<T> Default for Lenient<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Lenient<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        Ok(Self(serde_json::from_str(raw.get()).ok()))
-    }
-}
-
-/// Reads an object. (A derived type would take a list for one, by position.)
-pub(crate) fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(
-    deserializer: D,
-) -> Result<Lenient<Option<T>>, D::Error> {
-    let raw = <&RawValue>::deserialize(deserializer)?;
-    let read = !raw.get().starts_with('[');
-    Ok(Lenient(read.then(|| serde_json::from_str(raw.get()).ok()).flatten()))
-}
-
-/// Reads a list of objects.
-pub(crate) fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(
-    deserializer: D,
-) -> Result<Lenient<Vec<T>>, D::Error> {
-    let raw = <&RawValue>::deserialize(deserializer)?;
-    let inside = raw.get().strip_prefix('[').map(str::trim_ascii_start);
-    let read = inside.is_some_and(|inside| inside.starts_with(['{', ']']));
-    Ok(Lenient(read.then(|| serde_json::from_str(raw.get()).ok()).flatten()))
-}
-
-/// An object that is all of the data; `None` for anything else.
-pub(crate) fn whole_object<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Option<T> {
-    let is_object = data.trim_ascii_start().starts_with(b"{");
-    is_object.then(|| serde_json::from_slice(data).ok())?
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Count, Lenient};
+    use super::Count;
     use crate::json::Json;
 
     #[test]
@@ -151,13 +102,5 @@ mod tests {
         {
             assert_eq!(Json::whole(text.as_bytes(), Count::read), None, "{text}");
         }
-    }
-
-    #[test]
-    fn a_wrong_type_is_none() {
-        let given: Lenient<Vec<u8>> = serde_json::from_str("[1]").unwrap();
-        assert_eq!(given.0, Some(vec![1]));
-        let other: Lenient<Vec<u8>> = serde_json::from_str("{\"a\":[]}").unwrap();
-        assert_eq!(other.0, None);
     }
 }
