@@ -274,8 +274,11 @@ impl Pool {
         };
         let swa_ratio = get(Signal::SwaRatio);
         let mamba_ratio = get(Signal::MambaRatio);
-        let ratios = [get(Signal::FullRatio), swa_ratio, mamba_ratio];
-        let fullest = ratios.into_iter().flatten().chain(exact).reduce(f64::max);
+        // SGLang from 0.5.2 writes 0 for the pools that a model does not have: without the full pool's
+        // own ratio theirs say nothing of it, and the headline does.
+        let full =
+            [get(Signal::FullRatio), exact].into_iter().flatten().reduce(f64::max).or(headline);
+        let ratios = [full, swa_ratio, mamba_ratio];
         Self {
             rank,
             capacity,
@@ -285,7 +288,7 @@ impl Pool {
             usage_ratio: exact.or(own_ratio).or(headline),
             swa_ratio: swa_ratio.filter(|&ratio| ratio > 0.0 || get(Signal::SwaCapacity).is_some()),
             mamba_ratio: mamba_ratio.filter(|&ratio| ratio > 0.0),
-            usage_ratio_max: fullest.or(headline),
+            usage_ratio_max: ratios.into_iter().flatten().reduce(f64::max),
         }
     }
 

@@ -173,6 +173,20 @@ fn pools_of_a_hybrid_model_are_kept_apart() {
     assert_eq!(reading(mixed, &Facts::default()).used(), None);
 }
 
+/// SGLang 0.5.2 to 0.5.5 has no ratio of the full pool alone, and writes that of the others on every
+/// model.
+#[test]
+fn a_pool_that_is_empty_or_not_there_does_not_hide_a_full_one() {
+    for (headline, swa) in [(0.8, 0.0), (0.9, 0.2)] {
+        let page = format!(
+            "sglang:token_usage {headline}\nsglang:swa_token_usage {swa}\nsglang:num_used_tokens 800\n"
+        );
+        let reading = reading(&page, &Facts::default());
+        let ratios = (reading.usage_ratio(), reading.usage_ratio_max());
+        assert_eq!(ratios, (Some(headline), Some(headline)), "{page}");
+    }
+}
+
 /// vLLM says the blocks of all its data ranks on each rank's series, also when a node is gone.
 #[test]
 fn blocks_of_all_ranks_are_shared_out_among_those_expected() {
