@@ -87,9 +87,9 @@ impl Reading {
             let ranks = page.ranks.iter();
             ranks.filter(|(_, values)| values.get(Signal::Awake) != Some(0.0))
         };
-        let of_all = |signal| match server.ranks {
-            Ranks::Mixed => None,
-            Ranks::Told | Ranks::Summed => sum(awake().map(|(_, values)| values.get(signal))),
+        let of_all = |signal| {
+            let told = awake().filter(|(rank, _)| server.tells(rank.as_deref()));
+            sum(told.map(|(_, values)| values.get(signal)))
         };
         let pools = awake().map(|(rank, values)| Pool::of(rank.clone(), values, &server));
         let pools: Vec<_> = pools.filter(Pool::says_something).collect();
@@ -214,16 +214,19 @@ struct Server {
     data_ranks: f64,
     rank_capacity: Option<f64>,
     ranks: Ranks,
+    /// How many data ranks have no name of their own.
+    nameless: u32,
 }
 
-/// How a page has the data ranks.
+/// How a page has the data ranks that have no name there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ranks {
     /// Each by itself.
     Told,
     /// As one, its counts added up and its ratios those of any one: SGLang up to 0.4.3.
     Summed,
-    /// As one, which is any one of them at any time: SGLang 0.4.4 to 0.4.9.
+    /// As one, which is any one of them at any time: SGLang 0.4.4 to 0.4.9. What is known of a rank
+    /// by its name, from elsewhere, cannot be taken out of it.
     Mixed,
 }
 
@@ -231,21 +234,37 @@ enum Ranks {
 
 impl Server {
     fn of(page: &Page, facts: &Facts) -> Self {
-        let told = page.ranks.len() != 1 || !page.ranks.contains_key(&None);
+        let named = page.named_ranks().unwrap_or(0);
         let expected = facts.data_ranks.unwrap_or(1);
-        let ranks = match page.engine {
-            Some("sglang") if !told && expected > 1 && page.has_engine_type => Ranks::Mixed,
-            Some("sglang") if !told && expected > 1 => Ranks::Summed,
+        let nameless = expected.saturating_sub(named);
+        let merged = page.engine == Some("sglang") && page.ranks.contains_key(&None);
+        let ranks = match (page.has_engine_type, named) {
+            (true, _) if merged && expected > 1 && nameless > 0 => Ranks::Mixed,
+            (false, 0) if merged && expected > 1 => Ranks::Summed,
             _ => Ranks::Told,
         };
-        let of_all = facts.rank_capacity.map(|capacity| capacity * f64::from(expected));
         let on_page = u32::try_from(page.ranks.len()).unwrap_or(u32::MAX);
         Self {
             // A node that is gone takes its ranks off the page.
             data_ranks: f64::from(on_page.max(expected)),
-            rank_capacity: if ranks == Ranks::Told { facts.rank_capacity } else { of_all },
+            rank_capacity: facts.rank_capacity,
             ranks,
+            nameless,
         }
+    }
+
+    /// What a page says of this rank is of one rank, or of all that it stands for.
+    fn tells(&self, rank: Option<&str>) -> bool {
+        self.ranks != Ranks::Mixed || rank.is_some()
+    }
+
+    /// What a rank holds, as is known from elsewhere.
+    fn capacity_of(&self, rank: Option<&str>) -> Option<f64> {
+        let stands_for = match self.ranks {
+            Ranks::Mixed | Ranks::Summed if rank.is_none() => self.nameless,
+            _ => 1,
+        };
+        Some(self.rank_capacity? * f64::from(stands_for))
     }
 }
 
@@ -253,7 +272,8 @@ impl Server {
 
 impl Pool {
     fn of(rank: Option<String>, values: &Values, server: &Server) -> Self {
-        let get = |signal| values.get(signal).filter(|_| server.ranks != Ranks::Mixed);
+        let tells = server.tells(rank.as_deref());
+        let get = |signal| values.get(signal).filter(|_| tells);
         let available = get(Signal::Available);
         let evictable = get(Signal::Evictable);
         // Where there are other pools the headline is that of the fullest, and counts mix them.
@@ -265,8 +285,8 @@ impl Pool {
         let counted = get(Signal::Used)
             .or_else(|| get(Signal::MixedUsed).filter(|_| !mixed))
             .or_else(|| blocks(values, Signal::UsedBlocks))
-            .filter(|_| server.ranks != Ranks::Mixed);
-        let capacity = capacity(values, counted, server);
+            .filter(|_| tells);
+        let capacity = capacity(rank.as_deref(), values, counted, server);
         let used = counted.or_else(|| Some((own_ratio? * capacity?).round()));
         let exact = match (counted, capacity) {
             (Some(used), Some(capacity)) if capacity > 0.0 => Some((used / capacity).min(1.0)),
@@ -304,7 +324,12 @@ impl Pool {
 
 /// What the pool holds: as stated, or as its parts show where they are more; else by blocks; else by
 /// what is used and how full that makes it, if that is not rounded.
-fn capacity(values: &Values, used: Option<f64>, server: &Server) -> Option<f64> {
+fn capacity(
+    rank: Option<&str>,
+    values: &Values,
+    used: Option<f64>,
+    server: &Server,
+) -> Option<f64> {
     let get = |signal| values.get(signal);
     let parts = || Some(get(Signal::Used)? + get(Signal::Available)? + get(Signal::Evictable)?);
     let stated = match (get(Signal::Capacity), parts()) {
@@ -314,7 +339,7 @@ fn capacity(values: &Values, used: Option<f64>, server: &Server) -> Option<f64> 
     stated
         .or_else(|| blocks(values, Signal::Blocks))
         .or_else(|| Some(blocks(values, Signal::BlocksOfAllRanks)? / server.data_ranks))
-        .or(server.rank_capacity)
+        .or_else(|| server.capacity_of(rank))
         .or_else(|| {
             let ratio = get(Signal::FullRatio).filter(|&ratio| ratio > 0.0)?;
             Some((used? / ratio).round())

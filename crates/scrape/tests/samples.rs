@@ -173,6 +173,20 @@ fn pools_of_a_hybrid_model_are_kept_apart() {
     assert_eq!(reading(mixed, &Facts::default()).used(), None);
 }
 
+/// Three of four ranks have no name.
+#[test]
+fn a_rank_without_a_name_holds_what_the_named_ones_do_not() {
+    let page = "sglang:num_used_tokens{engine_type=\"unified\"} 12\n\
+                sglang:num_used_tokens{engine_type=\"unified\",dp_rank=\"0\"} 100\n\
+                sglang:num_running_reqs{engine_type=\"unified\",dp_rank=\"0\"} 1\n";
+    let facts = |data_ranks| Facts { data_ranks, rank_capacity: Some(1000.0) };
+    let of_four = reading(page, &facts(Some(4)));
+    assert_eq!((of_four.capacity(), of_four.used()), (Some(4000.0), Some(100.0)));
+    assert_eq!((of_four.state, of_four.running), (State::Partial, Some(1.0)));
+    // Where all have one, it is one more.
+    assert_eq!(reading(page, &facts(None)).used(), Some(112.0));
+}
+
 /// SGLang 0.5.2 to 0.5.5 has no ratio of the full pool alone, and writes that of the others on every
 /// model.
 #[test]

@@ -89,6 +89,22 @@ async fn ranks_on_one_page_are_known_to_be_several() {
     assert_eq!(worker.sources, [Source::Metrics, Source::ServerInfo]);
 }
 
+/// SGLang 0.4.7 to 0.4.9: the page is that of any rank, and `/get_load` that of the first.
+#[tokio::test]
+async fn a_rank_that_is_known_is_not_added_to_one_that_may_be_any() {
+    let engine = Engine::start().await;
+    let page = "sglang:num_used_tokens{engine_type=\"unified\"} 12\n\
+                sglang:num_running_reqs{engine_type=\"unified\"} 3\n";
+    engine.page("/metrics", page);
+    engine.page("/get_server_info", INFO);
+    engine.page("/get_load", r#"{"load": 100}"#);
+    let worker = until_state(&watching(&engine), State::Partial).await;
+    let reading = worker.reading.as_ref().unwrap();
+    assert_eq!((reading.capacity(), reading.used()), (Some(8192.0), Some(100.0)));
+    assert_eq!((reading.usage_ratio(), reading.running), (Some(100.0 / 4096.0), None));
+    assert_eq!(worker.sources, [Source::Metrics, Source::ServerInfo, Source::GetLoad]);
+}
+
 #[tokio::test]
 async fn a_slow_account_does_not_hold_readings_up() {
     let engine = Engine::start().await;
