@@ -9,7 +9,7 @@ use crate::{
     signal::Signal,
 };
 
-/// How far above 1 a ratio may be and still be one, rounded.
+/// How far above 1 a ratio may be and still be one: it is taken for 1.
 const EPSILON: f64 = 1e-6;
 
 /// More data ranks than an engine has are not believed.
@@ -98,9 +98,7 @@ impl Page {
     /// Puts a value beside those of the page, for want of one there; it is left out if it is none.
     /// The answer is whether it was wanted.
     pub(crate) fn supply(&mut self, rank: Option<&str>, signal: Signal, value: f64) -> bool {
-        if !self.is_usable(signal, value) {
-            return false;
-        }
+        let Some(value) = self.usable(signal, value) else { return false };
         let Some(values) = self.rank(rank.map(str::to_owned)) else { return false };
         let wanted = values.get(signal).is_none();
         if wanted {
@@ -184,7 +182,7 @@ impl Page {
                 }
             };
             let value = value.map(|value| value * rule.scale);
-            if let Some(value) = value.filter(|&value| self.is_usable(rule.signal, value)) {
+            if let Some(value) = value.and_then(|value| self.usable(rule.signal, value)) {
                 let rank = sample.labels.get(dialect.rank_label).map(std::borrow::Cow::into_owned);
                 if let Some(values) = self.rank(rank) {
                     values.put(Ranked { signal: rule.signal, place, value });
@@ -207,7 +205,8 @@ impl Page {
         }
     }
 
-    fn is_usable(&mut self, signal: Signal, value: f64) -> bool {
+    /// The value of a signal; `None`, and counted, if it can be none.
+    fn usable(&mut self, signal: Signal, value: f64) -> Option<f64> {
         let reason = if value.is_nan() {
             &mut self.discarded.nan
         } else if value < 0.0 {
@@ -215,10 +214,10 @@ impl Page {
         } else if value.is_infinite() || (signal.is_ratio() && value > 1.0 + EPSILON) {
             &mut self.discarded.out_of_range
         } else {
-            return true;
+            return Some(if signal.is_ratio() { value.min(1.0) } else { value });
         };
         *reason += 1;
-        false
+        None
     }
 }
 
@@ -299,6 +298,16 @@ mod tests {
                     vllm:kv_cache_usage_perc{engine=\"0\",pid=\"42\"} 0.58\n\
                     vllm:kv_cache_usage_perc_created{engine=\"0\"} 1.75e9\n";
         assert_eq!((ratio(page), Page::read(page).ranks.len()), (Some(0.58), 1));
+    }
+
+    #[test]
+    fn a_ratio_just_above_1_is_1() {
+        let mut page = Page::read("sglang:token_usage 1.0000005\n");
+        assert!(page.supply(None, Signal::FullRatio, 1.000_000_5));
+        let values = page.ranks.values().next();
+        for signal in [Signal::HeadlineRatio, Signal::FullRatio] {
+            assert_eq!(values.and_then(|values| values.get(signal)), Some(1.0));
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Whatever a page holds: it is read without a panic, and no reading of it is below 0 or not a number.
+//! Whatever a page holds: it is read without a panic, no reading of it is below 0 or not a number, and
+//! no ratio above 1.
 
 use plimsoll_scrape::{Facts, Page, Reading, exposition::lines};
 
@@ -50,6 +51,8 @@ fn is_sound(reading: &Reading) {
         reading.usage_ratio(),
         reading.usage_ratio_max(),
     ];
+    let ratios = [reading.prealloc_ratio, reading.usage_ratio(), reading.usage_ratio_max()];
+    assert!(ratios.into_iter().flatten().all(|ratio| ratio <= 1.0), "{reading:?}");
     let mut all = pools.chain(sums).chain(reading.queued).flatten();
     assert!(all.all(|value| value >= 0.0), "{reading:?}");
 }

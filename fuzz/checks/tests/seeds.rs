@@ -38,7 +38,7 @@ fn command_lines() {
 
 #[test]
 fn metrics_pages() {
-    let folders = ["tests/fixtures/samples", "tests/fixtures/captures"];
+    let folders = ["fuzz/seeds/exposition", "tests/fixtures/samples", "tests/fixtures/captures"];
     run(fuzz_checks::exposition::check, &folders);
 }
 
