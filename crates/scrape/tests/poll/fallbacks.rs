@@ -106,6 +106,16 @@ async fn a_rank_that_is_known_is_not_added_to_one_that_may_be_any() {
 }
 
 #[tokio::test]
+async fn an_endpoint_that_hangs_does_not_put_off_the_other() {
+    let engine = Engine::start().await;
+    engine.page("/metrics", BEFORE);
+    engine.answer("/v1/loads", Answer::Hang);
+    engine.page("/get_load", r#"{"load": 100}"#);
+    let from = |snapshot: &Snapshot| snapshot.workers[0].sources.contains(&Source::GetLoad);
+    until(&watching(&engine), from).await;
+}
+
+#[tokio::test]
 async fn a_slow_account_does_not_hold_readings_up() {
     let engine = Engine::start().await;
     engine.page("/metrics", AFTER);

@@ -23,6 +23,14 @@ pub(crate) struct Loads {
     has_run: bool,
 }
 
+/// Where the loads are asked for, and until when.
+#[derive(Debug)]
+struct Place<'a> {
+    fetch: &'a Fetch,
+    worker: &'a str,
+    deadline: Instant,
+}
+
 // === impl Loads ===
 
 impl Loads {
@@ -31,27 +39,23 @@ impl Loads {
         *self = Self::default();
     }
 
-    /// Asks for what a page does not say, and puts it there. The answer is where it came from, if
-    /// any of it was wanted.
+    /// Asks until `deadline` for what a page does not say, and puts it there. The answer is where it
+    /// came from, if any of it was wanted.
     pub(crate) async fn supply(
         &mut self,
         page: &mut Page,
         (fetch, worker): (&Fetch, &str),
         (facts, deadline): (&Facts, Instant),
     ) -> Option<Source> {
-        let Ok(answer) = time::timeout_at(deadline, self.ask(fetch, worker)).await else {
-            self.v1_loads.failed();
-            self.get_load.failed();
-            return None;
-        };
-        let (source, ranks) = answer?;
+        let from = Place { fetch, worker, deadline };
+        let (source, ranks) = self.ask(&from).await?;
         page.engine.get_or_insert("sglang");
         self.has_run |= ranks.iter().any(|rank| rank.has_run);
         supply(page, &ranks, facts, self.has_run).then_some(source)
     }
 
-    async fn ask(&mut self, fetch: &Fetch, worker: &str) -> Option<(Source, Vec<RankLoad>)> {
-        if let Some(body) = get(&mut self.v1_loads, fetch, worker, V1_LOADS).await {
+    async fn ask(&mut self, from: &Place<'_>) -> Option<(Source, Vec<RankLoad>)> {
+        if let Some(body) = from.get(V1_LOADS, &mut self.v1_loads).await {
             let answer: Option<loads::Loads> = serde_json::from_slice(&body).ok();
             if let Some((ranks, answer)) = answer.and_then(|it| Some((it.ranks()?, it))) {
                 self.version = answer.version;
@@ -60,7 +64,7 @@ impl Loads {
             }
             self.v1_loads.failed();
         }
-        let body = get(&mut self.get_load, fetch, worker, GET_LOAD).await?;
+        let body = from.get(GET_LOAD, &mut self.get_load).await?;
         match serde_json::from_slice::<GetLoad>(&body) {
             Ok(answer) => {
                 self.get_load.reset();
@@ -74,22 +78,23 @@ impl Loads {
     }
 }
 
-/// What an endpoint answers, unless it is to be left alone for a while.
-async fn get(
-    backoff: &mut Backoff,
-    fetch: &Fetch,
-    worker: &str,
-    path: &str,
-) -> Option<bytes::Bytes> {
-    if !backoff.is_over() {
-        return None;
-    }
-    match fetch.get(&endpoint(worker, path)?).await {
-        Ok(answer) => Some(answer.body),
-        Err(FetchError::Unreachable(_)) => None,
-        Err(_) => {
-            backoff.failed();
-            None
+// === impl Place ===
+
+impl Place<'_> {
+    /// What an endpoint answers, unless it is to be left alone for a while. One that was not asked,
+    /// for lack of time, has not failed.
+    async fn get(&self, path: &str, backoff: &mut Backoff) -> Option<bytes::Bytes> {
+        let &Self { fetch, worker, deadline } = self;
+        if !backoff.is_over() || Instant::now() >= deadline {
+            return None;
+        }
+        match time::timeout_at(deadline, fetch.get(&endpoint(worker, path)?)).await {
+            Ok(Ok(answer)) => Some(answer.body),
+            Ok(Err(FetchError::Unreachable(_))) => None,
+            Ok(Err(_)) | Err(_) => {
+                backoff.failed();
+                None
+            }
         }
     }
 }
