@@ -71,7 +71,11 @@ struct Ranked {
 impl Page {
     /// Reads a page. Nothing in it is an error: what cannot be used is counted.
     pub fn read(text: &str) -> Self {
-        let mut page = Self { is_blank: text.trim_ascii().is_empty(), ..Self::default() };
+        let mut page = Self {
+            is_blank: text.trim_ascii().is_empty(),
+            counts: Counts::of_a_page(),
+            ..Self::default()
+        };
         for line in exposition::lines_of(text, |name| Dialect::find(name).is_some()) {
             match line {
                 Ok(sample) => page.take(&sample),

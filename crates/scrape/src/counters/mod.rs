@@ -2,7 +2,7 @@
 
 mod trend;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use self::trend::Window;
 
@@ -45,12 +45,27 @@ pub(crate) struct CounterRule {
 /// The value of each counter, where it is known.
 pub(crate) type Totals = [Option<f64>; Counter::COUNT];
 
-/// More data ranks, or more copies of one, than an engine has are not believed.
+/// More series than an engine has are not believed.
 const MAX_SERIES: usize = 1024;
 
-/// The counters of a page. The ranks of one pool may repeat each other's, so each is kept apart.
+/// The counters of the pages of one worker.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counts(BTreeMap<Option<String>, BTreeMap<String, Totals>>);
+pub(crate) struct Counts {
+    /// Which pages they are from.
+    pages: BTreeSet<usize>,
+    series: BTreeMap<Series, Totals>,
+}
+
+/// Whose counters they are. The ranks of one pool may repeat each other's, so each is kept apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Series {
+    /// The data rank.
+    rank: Option<String>,
+    /// The ranks of its pool.
+    copy: String,
+    /// The worker's page that has it, by its place in the configuration.
+    page: usize,
+}
 
 // === impl Counter ===
 
@@ -78,47 +93,84 @@ impl CounterRule {
 // === impl Counts ===
 
 impl Counts {
-    /// Adds a series of one rank: `copy` tells apart the ranks of one pool.
-    pub(crate) fn add(&mut self, rank: Option<String>, copy: String, counter: Counter, value: f64) {
-        if !self.has_room_for(&rank, &copy) {
-            return;
-        }
-        let totals = self.0.entry(rank).or_default().entry(copy).or_default();
-        let total = &mut totals[counter as usize];
-        *total = Some(total.unwrap_or_default() + value);
+    /// Those of a worker's first page, before it is read.
+    pub(crate) fn of_a_page() -> Self {
+        Self { pages: BTreeSet::from([0]), series: BTreeMap::new() }
     }
 
-    /// Of a flood only the first are kept.
-    fn has_room_for(&self, rank: &Option<String>, copy: &str) -> bool {
-        match self.0.get(rank) {
-            Some(copies) => copies.len() < MAX_SERIES || copies.contains_key(copy),
-            None => self.0.len() < MAX_SERIES,
+    /// Adds a series of one rank: `copy` tells apart the ranks of one pool. Of a flood only the first
+    /// are kept.
+    pub(crate) fn add(&mut self, rank: Option<String>, copy: String, counter: Counter, value: f64) {
+        let series = Series { rank, copy, page: 0 };
+        if self.has_room_for(&series) {
+            let total = &mut self.series.entry(series).or_default()[counter as usize];
+            *total = Some(total.unwrap_or_default() + value);
+        }
+    }
+
+    fn has_room_for(&self, series: &Series) -> bool {
+        self.series.len() < MAX_SERIES || self.series.contains_key(series)
+    }
+
+    /// Says that they are from another page than the first.
+    pub(crate) fn move_to(&mut self, page: usize) {
+        if page > 0 {
+            let series = std::mem::take(&mut self.series).into_iter();
+            self.series =
+                series.map(|(series, totals)| (Series { page, ..series }, totals)).collect();
+            self.pages = BTreeSet::from([page]);
         }
     }
 
     /// Takes those of another page of the same worker in: where both have one, the higher stands.
     pub(crate) fn absorb(&mut self, other: Self) {
-        for (rank, copies) in other.0 {
-            let mine = self.0.entry(rank).or_default();
-            for (copy, totals) in copies {
-                let mine = mine.entry(copy).or_default();
-                for (mine, other) in mine.iter_mut().zip(totals) {
-                    *mine = greater(*mine, other);
+        self.pages.extend(other.pages);
+        for (series, totals) in other.series {
+            let mine = self.series.entry(series).or_default();
+            for (mine, other) in mine.iter_mut().zip(totals) {
+                *mine = greater(*mine, other);
+            }
+        }
+    }
+
+    /// Keeps of what was counted before what is not there now, as that of a page that failed.
+    fn keep(&mut self, before: Self) {
+        self.pages.extend(before.pages);
+        for (series, totals) in before.series {
+            if self.has_room_for(&series) {
+                let mine = self.series.entry(series).or_default();
+                for (mine, before) in mine.iter_mut().zip(totals) {
+                    *mine = mine.or(before);
                 }
             }
         }
     }
 
-    /// Over the ranks of a pool the highest, over the data ranks the sum.
+    /// One of its series is below what was counted before.
+    fn fell_below(&self, before: &Self) -> bool {
+        let both = self
+            .series
+            .iter()
+            .filter_map(|(series, totals)| Some(before.series.get(series)?.iter().zip(totals)));
+        both.flatten().any(|pair| matches!(pair, (Some(before), Some(now)) if now < before))
+    }
+
+    /// One of its pages was not read before.
+    fn has_pages_beside(&self, before: &Self) -> bool {
+        !self.pages.is_subset(&before.pages)
+    }
+
+    /// Over the copies of a rank's counters the highest, over the data ranks the sum.
     pub(crate) fn totals(&self) -> Totals {
-        let mut all = Totals::default();
-        for copies in self.0.values() {
-            let mut pool = Totals::default();
-            for totals in copies.values() {
-                for (pool, &value) in pool.iter_mut().zip(totals) {
-                    *pool = greater(*pool, value);
-                }
+        let mut ranks = BTreeMap::<_, Totals>::new();
+        for (Series { rank, .. }, totals) in &self.series {
+            let pool = ranks.entry(rank).or_default();
+            for (pool, &value) in pool.iter_mut().zip(totals) {
+                *pool = greater(*pool, value);
             }
+        }
+        let mut all = Totals::default();
+        for pool in ranks.into_values() {
             for (all, value) in all.iter_mut().zip(pool) {
                 *all = all.iter().copied().chain(value).reduce(|a, b| a + b);
             }

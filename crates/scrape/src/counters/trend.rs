@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use plimsoll_wire::Role;
 use tokio::time::Instant;
 
-use super::{Counter, Totals};
+use super::{Counter, Counts, Totals};
 use crate::Trends;
 
 /// How far back trends look.
@@ -18,20 +18,27 @@ const STEP: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     kept: VecDeque<(Instant, Totals)>,
-    latest: Totals,
+    /// Each series as last seen, and their sums.
+    latest: Counts,
+    totals: Totals,
 }
 
 // === impl Window ===
 
 impl Window {
     /// Takes the values of `now` in. A counter that went down began anew, as its engine did: what was
-    /// before is forgotten, and the answer is true.
-    pub(crate) fn push(&mut self, now: Instant, totals: Totals) -> bool {
-        let fell = |(old, new): (&Option<f64>, &Option<f64>)| matches!((old, new), (Some(old), Some(new)) if new < old);
-        let restarted = self.latest.iter().zip(&totals).any(fell);
-        if restarted {
+    /// before is forgotten, and the answer is true. One that is not there, as where one of several
+    /// pages failed, stays as it was. What a page says that was not read before was not counted in
+    /// the last minute alone, so that the minute begins with it.
+    pub(crate) fn push(&mut self, now: Instant, mut counts: Counts) -> bool {
+        let restarted = counts.fell_below(&self.latest);
+        if restarted || counts.has_pages_beside(&self.latest) {
             self.kept.clear();
         }
+        if !restarted {
+            counts.keep(std::mem::take(&mut self.latest));
+        }
+        let totals = counts.totals();
         // The oldest stays as long as it is what the minute is measured from.
         while self.kept.get(1).is_some_and(|&(at, _)| now.duration_since(at) >= SPAN) {
             self.kept.pop_front();
@@ -39,7 +46,7 @@ impl Window {
         if self.kept.back().is_none_or(|&(at, _)| now.duration_since(at) >= STEP) {
             self.kept.push_back((now, totals));
         }
-        self.latest = totals;
+        (self.latest, self.totals) = (counts, totals);
         restarted
     }
 
@@ -51,7 +58,7 @@ impl Window {
         if role != Role::Decode {
             finds.push((Counter::FinishedFound, Counter::Finished));
         }
-        let known = |&&(_, all): &&(Counter, Counter)| self.latest[all as usize].is_some();
+        let known = |&&(_, all): &&(Counter, Counter)| self.totals[all as usize].is_some();
         let finds = finds.iter().find(known);
         Trends {
             cache_hit_ratio: finds
@@ -59,8 +66,8 @@ impl Window {
                 .filter(|&ratio| ratio <= 1.0),
             transfer_bytes_per_second: self.quotient(Counter::Speed, Counter::SpeedWeight),
             transfer_seconds: self.quotient(Counter::Time, Counter::TimeWeight),
-            preemptions: self.latest[Counter::Preemptions as usize],
-            transfer_failures: self.latest[Counter::TransferFailures as usize],
+            preemptions: self.totals[Counter::Preemptions as usize],
+            transfer_failures: self.totals[Counter::TransferFailures as usize],
         }
     }
 
@@ -68,8 +75,8 @@ impl Window {
     /// was not on the page a minute ago had counted nothing then.
     fn quotient(&self, part: Counter, whole: Counter) -> Option<f64> {
         let (_, oldest) = self.kept.front()?;
-        let whole = self.latest[whole as usize]? - oldest[whole as usize].unwrap_or(0.0);
-        let part = self.latest[part as usize]? - oldest[part as usize].unwrap_or(0.0);
+        let whole = self.totals[whole as usize]? - oldest[whole as usize].unwrap_or(0.0);
+        let part = self.totals[part as usize]? - oldest[part as usize].unwrap_or(0.0);
         (whole > 0.0).then(|| part / whole)
     }
 }
@@ -81,14 +88,28 @@ mod tests {
     use plimsoll_wire::Role;
     use tokio::time::Instant;
 
-    use super::{Counter, Totals, Window};
+    use super::{Counter, Counts, Window};
     use crate::Page;
 
-    fn hits(found: f64, all: f64) -> Totals {
-        let mut totals = Totals::default();
-        totals[Counter::Found as usize] = Some(found);
-        totals[Counter::LookedUp as usize] = Some(all);
-        totals
+    fn hits(found: f64, all: f64) -> Counts {
+        let mut counts = Counts::of_a_page();
+        counts.add(None, String::new(), Counter::Found, found);
+        counts.add(None, String::new(), Counter::LookedUp, all);
+        counts
+    }
+
+    /// The pages of several nodes, each of a rank of its own.
+    fn nodes(nodes: &[(usize, f64, f64)]) -> Counts {
+        let mut all = Counts::default();
+        for &(node, found, looked_up) in nodes {
+            let mut page = Counts::of_a_page();
+            page.add(Some(node.to_string()), String::new(), Counter::Found, found);
+            page.add(Some(node.to_string()), String::new(), Counter::LookedUp, looked_up);
+            page.add(Some(node.to_string()), String::new(), Counter::Preemptions, looked_up);
+            page.move_to(node);
+            all.absorb(page);
+        }
+        all
     }
 
     fn ratio(window: &Window) -> Option<f64> {
@@ -121,6 +142,49 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_fails_once_is_no_restart() {
+        let at = |seconds| Instant::now() + Duration::from_secs(seconds);
+        let mut window = Window::default();
+        window.push(at(0), nodes(&[(0, 0.0, 100.0), (1, 0.0, 5000.0)]));
+        assert!(!window.push(at(1), nodes(&[(0, 5.0, 110.0)])));
+        assert_eq!(ratio(&window), Some(0.5));
+        assert_eq!(window.trends(Role::Plain).preemptions, Some(5110.0), "none is taken back");
+        assert!(!window.push(at(2), nodes(&[(0, 5.0, 110.0), (1, 20.0, 5040.0)])));
+        assert_eq!(ratio(&window), Some(0.5));
+        assert!(window.push(at(3), nodes(&[(0, 0.0, 1.0)])), "this one fell");
+        assert!(!window.push(at(4), nodes(&[(0, 0.0, 1.0), (1, 20.0, 5040.0)])));
+        assert_eq!(ratio(&window), None, "the other node's life is not of the last minute");
+    }
+
+    #[test]
+    fn a_page_that_is_read_later_brings_its_whole_life_with_it() {
+        let at = |seconds| Instant::now() + Duration::from_secs(seconds);
+        let mut window = Window::default();
+        window.push(at(0), nodes(&[(0, 0.0, 0.0)]));
+        window.push(at(1), nodes(&[(0, 10.0, 10.0), (1, 0.0, 5000.0)]));
+        window.push(at(2), nodes(&[(0, 20.0, 20.0), (1, 0.0, 5000.0)]));
+        assert_eq!(ratio(&window), Some(1.0));
+    }
+
+    #[test]
+    fn two_pages_of_one_series_are_told_apart() {
+        let page = |node: usize, found: f64| {
+            let mut page = hits(found, 2.0 * found);
+            page.move_to(node);
+            page
+        };
+        let both = |first, second| {
+            let mut pages = page(0, first);
+            pages.absorb(page(1, second));
+            pages
+        };
+        let mut window = Window::default();
+        window.push(Instant::now(), both(10.0, 900.0));
+        assert!(!window.push(Instant::now(), page(0, 11.0)));
+        assert!(window.push(Instant::now(), both(12.0, 800.0)));
+    }
+
+    #[test]
     fn the_gauge_that_decode_resets_is_not_asked() {
         let page = |cached: u32, computed: u32| {
             let page = Page::read(&format!(
@@ -131,7 +195,7 @@ mod tests {
                  sglang:num_retracted_requests_total{{tp_rank=\"0\"}} 3\n\
                  sglang:num_retracted_requests_total{{tp_rank=\"1\"}} 3\n"
             ));
-            page.counts.totals()
+            page.counts
         };
         let mut window = Window::default();
         window.push(Instant::now(), page(100, 100));
@@ -162,8 +226,8 @@ mod tests {
             (vllm(0.0, 0.0, 0), vllm(3e9, 1.5, 3), 2e9, 0.5),
         ] {
             let mut window = Window::default();
-            window.push(Instant::now(), before.counts.totals());
-            window.push(Instant::now() + Duration::from_secs(1), after.counts.totals());
+            window.push(Instant::now(), before.counts);
+            window.push(Instant::now() + Duration::from_secs(1), after.counts);
             let trends = window.trends(Role::Prefill);
             assert_eq!(trends.transfer_bytes_per_second, Some(speed));
             assert_eq!(trends.transfer_seconds, Some(time));

@@ -37,7 +37,10 @@ impl Pages {
     pub(super) async fn read(&mut self, fetch: &Fetch, deadline: Instant) -> Result<Page, State> {
         let readings = self.0.iter_mut().map(|place| place.read(fetch, deadline));
         let mut whole: Result<Page, State> = Err(State::Disabled);
-        for reading in future::join_all(readings).await {
+        for (place, mut reading) in future::join_all(readings).await.into_iter().enumerate() {
+            if let Ok(page) = &mut reading {
+                page.counts.move_to(place);
+            }
             match (&mut whole, reading) {
                 (Ok(whole), Ok(page)) => whole.absorb(page),
                 (Err(_), Ok(page)) => whole = Ok(page),

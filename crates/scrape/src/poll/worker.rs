@@ -99,7 +99,8 @@ impl Poller {
         no_page: Option<State>,
         (read_at, deadline): (Instant, Instant),
     ) -> Option<State> {
-        if self.window.push(read_at, page.counts.totals()) {
+        let counts = std::mem::take(&mut page.counts);
+        if no_page.is_none() && self.window.push(read_at, counts) {
             self.forget();
         }
         let known = page.engine.or(self.latest.identity.engine);
@@ -130,7 +131,7 @@ impl Poller {
         if no_page.is_some() && sources.is_empty() {
             return no_page;
         }
-        self.latest.trends = self.trends(&page);
+        self.latest.trends = if no_page.is_none() { self.trends(&page) } else { Trends::default() };
         reading.state = state;
         self.keep_own_queues(&mut reading);
         self.latest.state = state;

@@ -70,6 +70,31 @@ async fn the_nodes_of_one_worker_are_one() {
 }
 
 #[tokio::test]
+async fn a_node_that_fails_takes_no_count_back() {
+    let (first, second) = (Engine::start().await, Engine::start().await);
+    let page = |rank: u32, preempted: u32| {
+        format!(
+            "sglang:kv_used_tokens{{dp_rank=\"{rank}\"}} 100\n\
+             sglang:num_retracted_requests_total{{dp_rank=\"{rank}\"}} {preempted}\n"
+        )
+    };
+    first.page("/metrics", page(0, 3));
+    second.page("/metrics", page(1, 40));
+    let metrics_urls = [&first, &second].map(|node| format!("{}/metrics", node.url));
+    let scraper = Scraper::new(config());
+    scraper.watch(Target { metrics_urls: metrics_urls.to_vec(), ..target(&first) });
+    let ranks = |snapshot: &Snapshot, wanted| {
+        let pools = snapshot.workers[0].reading.as_ref().map(|reading| reading.pools.len());
+        (pools == Some(wanted)).then(|| snapshot.workers[0].trends.preemptions)
+    };
+    until(&scraper, |it| ranks(it, 2) == Some(Some(43.0))).await;
+    let down = Answer::Full("503 Service Unavailable", String::new(), Vec::new());
+    second.answer("/metrics", down);
+    let snapshot = until(&scraper, |it| ranks(it, 1).is_some()).await;
+    assert_eq!(snapshot.workers[0].trends.preemptions, Some(43.0));
+}
+
+#[tokio::test]
 async fn json_at_the_usual_place_means_another_place() {
     let engine = Engine::start().await;
     engine.page("/metrics", "[{\"kvCacheStats\":{\"usedNumBlocks\":1}}]");
