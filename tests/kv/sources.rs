@@ -88,6 +88,7 @@ async fn what_is_no_value_is_not_on_the_page() {
                     sglang:kv_used_tokens{model_name=\"m\",tp_rank=\"0\"} -1\n\
                     sglang:full_token_usage{model_name=\"m\",tp_rank=\"0\"} NaN\n\
                     sglang:num_running_reqs{model_name=\"m\",tp_rank=\"0\"} -1\n\
+                    sglang:max_total_num_tokens{model_name=\"m\",tp_rank=\"0\"} 8192\n\
                     sglang:num_queue_reqs{model_name=\"m\"\n";
         let engine = engine(move |it| (it.path == "/metrics").then(|| text(body))).await;
         let url = engine.url();
@@ -97,7 +98,7 @@ async fn what_is_no_value_is_not_on_the_page() {
             assert_eq!(only(&page, &format!("plimsoll_{name}"), &[]), None, "{page}");
         }
         assert_eq!(only(&page, "plimsoll_kv_capacity_tokens", &[]), Some(4096.0), "{page}");
-        for reason in ["negative", "nan", "malformed"] {
+        for reason in ["negative", "nan", "malformed", "duplicate"] {
             let discarded = [("reason", reason)];
             let count = only(&page, "plimsoll_worker_discarded_samples_total", &discarded);
             assert!(count.is_some_and(|count| count >= 1.0), "{reason}\n{page}");

@@ -1,6 +1,6 @@
 //! One page of one engine, its names translated and the copies within each pool merged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::{
     counters::Counts,
@@ -14,6 +14,9 @@ const EPSILON: f64 = 1e-6;
 
 /// More data ranks than an engine has are not believed.
 const MAX_RANKS: u32 = 1024;
+
+/// The series of a page that are looked at, of most engines: room for more is made.
+const USUAL_SERIES: usize = 256;
 
 /// The longest name of a model or a rank that is believed, in bytes: each becomes a label.
 pub(crate) const MAX_NAME: usize = 256;
@@ -52,6 +55,8 @@ pub struct Discarded {
     pub negative: u64,
     /// A ratio above 1, or infinite.
     pub out_of_range: u64,
+    /// Of a series that the page has already, its labels written alike.
+    pub duplicate: u64,
 }
 
 /// The signals of one data rank.
@@ -69,16 +74,19 @@ struct Ranked {
 // === impl Page ===
 
 impl Page {
-    /// Reads a page. Nothing in it is an error: what cannot be used is counted.
+    /// Reads a page. Nothing in it is an error: what cannot be used is counted. Of two samples with
+    /// the same name and labels the first stands, as with Prometheus.
     pub fn read(text: &str) -> Self {
         let mut page = Self {
             is_blank: text.trim_ascii().is_empty(),
             counts: Counts::of_a_page(),
             ..Self::default()
         };
+        let mut seen = HashSet::with_capacity(USUAL_SERIES);
         for line in exposition::lines_of(text, |name| Dialect::find(name).is_some()) {
             match line {
-                Ok(sample) => page.take(&sample),
+                Ok(sample) if seen.insert((sample.name, sample.labels)) => page.take(&sample),
+                Ok(_) => page.discarded.duplicate += 1,
                 Err(exposition::Malformed) => page.discarded.malformed += 1,
             }
         }
@@ -234,11 +242,12 @@ fn number(labels: Labels<'_>, label: &str) -> Option<f64> {
 
 impl std::ops::AddAssign for Discarded {
     fn add_assign(&mut self, other: Self) {
-        let Self { malformed, nan, negative, out_of_range } = other;
+        let Self { malformed, nan, negative, out_of_range, duplicate } = other;
         self.malformed += malformed;
         self.nan += nan;
         self.negative += negative;
         self.out_of_range += out_of_range;
+        self.duplicate += duplicate;
     }
 }
 
@@ -269,7 +278,7 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::{Discarded, Page};
-    use crate::signal::Signal;
+    use crate::{counters::Counter, signal::Signal};
 
     fn ratio(page: &str) -> Option<f64> {
         let page = Page::read(page);
@@ -318,7 +327,22 @@ mod tests {
     fn what_is_no_value_is_counted() {
         let page = "sglang:token_usage NaN\nsglang:full_token_usage -1\nsglang:swa_token_usage 1.2\n\
                     sglang:mamba_usage +Inf\nsglang:num_running_reqs{ 3\nother{ 1\n";
-        let want = Discarded { malformed: 1, nan: 1, negative: 1, out_of_range: 2 };
+        let want = Discarded { malformed: 1, nan: 1, negative: 1, out_of_range: 2, duplicate: 0 };
         assert_eq!(Page::read(page).discarded, want);
+    }
+
+    #[test]
+    fn the_first_of_two_samples_of_one_series_stands() {
+        let page = Page::read(
+            "sglang:token_usage{tp_rank=\"0\"} 0.4\n\
+             sglang:num_retracted_requests_total{tp_rank=\"0\"} 3\n\
+             sglang:token_usage{tp_rank=\"0\"} 0.6\n\
+             sglang:num_retracted_requests_total{tp_rank=\"0\"} 3\n\
+             sglang:token_usage{tp_rank=\"1\"} 0.3\n",
+        );
+        assert_eq!(page.discarded, Discarded { duplicate: 2, ..Discarded::default() });
+        let values = page.ranks.values().next();
+        assert_eq!(values.and_then(|values| values.get(Signal::HeadlineRatio)), Some(0.4));
+        assert_eq!(page.counts.totals()[Counter::Preemptions as usize], Some(3.0));
     }
 }

@@ -109,7 +109,7 @@ fn every_sample_has_its_one_reading() {
         let name = want.page;
         let path = format!("{name}.prom");
         let page = Page::read(&sample(&path));
-        assert_eq!(page.discarded.malformed, 0, "{name}");
+        assert_eq!((page.discarded.malformed, page.discarded.duplicate), (0, 0), "{name}");
         let reading = Reading::of(&page, &want.facts);
         assert_eq!((reading.state, reading.pools.len()), (want.state, want.pools), "{name}");
         assert_eq!((reading.capacity(), reading.used()), (want.capacity, want.used), "{name}");

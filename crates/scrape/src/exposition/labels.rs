@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr2};
 
 /// The labels of one sample, as they stand on its line: well-formed, and read again when asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Labels<'a>(&'a str);
 
 /// One label.

@@ -159,12 +159,13 @@ fn queues(reading: &Reading, role: Role) -> BTreeMap<Word, u64> {
 }
 
 fn discarded(discarded: Discarded) -> BTreeMap<Word, u64> {
-    let Discarded { malformed, nan, negative, out_of_range } = discarded;
+    let Discarded { malformed, nan, negative, out_of_range, duplicate } = discarded;
     counted([
         ("malformed", malformed),
         ("nan", nan),
         ("negative", negative),
         ("out_of_range", out_of_range),
+        ("duplicate", duplicate),
     ])
 }
 
