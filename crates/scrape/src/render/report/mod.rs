@@ -170,7 +170,7 @@ pub struct WorkerReport {
 /// The pool of one data rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PoolReport {
-    /// The rank's name, where there are several.
+    /// The rank's name, where there are several that the engine tells apart.
     pub rank: Option<String>,
     /// What it holds.
     pub capacity_tokens: Option<u64>,
@@ -196,5 +196,10 @@ impl WorkerReport {
     /// Its numbers are in the sums.
     pub fn has_reading(&self) -> bool {
         !self.pools.is_empty()
+    }
+
+    /// Its only pool is that of several ranks: SGLang up to 0.4.3 adds them up.
+    pub(crate) fn merges_its_ranks(&self) -> bool {
+        matches!(self.pools[..], [PoolReport { rank: None, .. }]) && self.load.ranks_expected > 1
     }
 }

@@ -74,6 +74,21 @@ fn a_worker_past_its_limit_keeps_its_age_and_loses_its_numbers() {
 }
 
 #[test]
+fn a_pool_of_all_ranks_is_not_that_of_the_first() {
+    let pool = Pool { usage_ratio: Some(0.5), ..Pool::default() };
+    for (data_ranks, wanted) in [(None, "0"), (Some(1), "0"), (Some(2), "all")] {
+        let worker = WorkerReading {
+            reading: Some(Reading { pools: vec![pool.clone()], ..Reading::default() }),
+            identity: Identity { data_ranks, ..Identity::default() },
+            ..worker("http://a:1", Role::Plain)
+        };
+        let page = page(&Snapshot { workers: vec![Arc::new(worker)] }.report(Instant::now()));
+        let line = format!("dp_rank=\"{wanted}\",pool=\"full\"}} 0.5\n");
+        assert!(page.contains(&line), "{data_ranks:?}: {page}");
+    }
+}
+
+#[test]
 fn no_workers_no_page() {
     let mut page = String::new();
     Snapshot::default().write_text(&mut page, Instant::now()).unwrap();

@@ -62,7 +62,7 @@ pub const FAMILIES: [Family; 37] = [
     family("plimsoll_kv_usage_ratio", Gauge, "Share of the KV cache that requests hold, ranks weighted by capacity.", Role(|load| load.usage_ratio)),
     family("plimsoll_kv_usage_ratio_max", Gauge, "Share used of the fullest pool of all ranks.", Role(|load| load.usage_ratio_max)),
     family("plimsoll_kv_used_tokens", Gauge, "Tokens of KV cache that requests hold.", Role(|load| count(load.used_tokens))),
-    family("plimsoll_pool_kv_usage_ratio", Gauge, "Share used of one pool of one data rank.", Own(&["worker", "role", "model", "dp_rank", "pool"], pools)),
+    family("plimsoll_pool_kv_usage_ratio", Gauge, "Share used of one pool of one data rank; dp_rank is all where an engine says it of its ranks together.", Own(&["worker", "role", "model", "dp_rank", "pool"], pools)),
     family("plimsoll_queued_requests", Gauge, "Requests in the engines' queues.", Role(|load| count(load.queued_requests))),
     family("plimsoll_running_requests", Gauge, "Requests in the engines' batches.", Role(|load| count(load.running_requests))),
     family("plimsoll_worker_cache_hit_ratio", Gauge, "Share of the prompt tokens found in the prefix cache, over the last minute.", Model(|worker| worker.cache_hit_ratio)),
@@ -97,8 +97,9 @@ fn count(value: Option<u64>) -> Option<f64> {
 }
 
 fn pools(lines: &mut WorkerLines<'_>, worker: &WorkerReport) -> fmt::Result {
+    let nameless = if worker.merges_its_ranks() { "all" } else { "0" };
     for pool in &worker.pools {
-        let rank = pool.rank.as_deref().unwrap_or("0");
+        let rank = pool.rank.as_deref().unwrap_or(nameless);
         let kinds =
             [("full", pool.usage_ratio), ("swa", pool.swa_ratio), ("mamba", pool.mamba_ratio)];
         for (kind, ratio) in kinds {
