@@ -40,11 +40,7 @@ impl GetLoad {
         match self {
             Self::Ranks(loads) => loads.iter().map(Load::rank).collect(),
             Self::First { load } => {
-                vec![RankLoad {
-                    rank: 0,
-                    values: vec![(Signal::Used, *load)],
-                    has_run: *load > 0.0,
-                }]
+                vec![RankLoad::new(None, [(Signal::Used, Some(*load))], *load > 0.0)]
             }
         }
     }
@@ -60,13 +56,7 @@ impl Load {
             self.num_tokens.map(|all| (all - self.num_pending_tokens.unwrap_or(0.0)).max(0.0));
         let running = less(self.num_reqs, self.num_waiting_reqs);
         let values = [(Signal::Used, used), (Signal::Running, running)];
-        RankLoad {
-            rank: self.dp_rank.unwrap_or_default(),
-            values: values
-                .into_iter()
-                .filter_map(|(signal, value)| Some((signal, value?)))
-                .collect(),
-            has_run: used.into_iter().chain(running).any(|value| value > 0.0),
-        }
+        let has_run = used.into_iter().chain(running).any(|value| value > 0.0);
+        RankLoad::new(self.dp_rank, values, has_run)
     }
 }

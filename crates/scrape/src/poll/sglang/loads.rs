@@ -103,14 +103,7 @@ impl Load {
             (Signal::DecodePrealloc, pd.and_then(|it| it.decode_prealloc_queue_reqs)),
             (Signal::DecodeTransfer, pd.and_then(|it| it.decode_transfer_queue_reqs)),
         ];
-        RankLoad {
-            rank: self.dp_rank.unwrap_or_default(),
-            values: values
-                .into_iter()
-                .filter_map(|(signal, value)| Some((signal, value?)))
-                .collect(),
-            has_run: self.has_run(),
-        }
+        RankLoad::new(self.dp_rank, values, self.has_run())
     }
 
     /// A batch has left its mark.

@@ -19,6 +19,20 @@ struct RankLoad {
     has_run: bool,
 }
 
+// === impl RankLoad ===
+
+impl RankLoad {
+    /// A rank, the first unless it says which, and what is known of it.
+    fn new(
+        rank: Option<u32>,
+        values: impl IntoIterator<Item = (Signal, Option<f64>)>,
+        has_run: bool,
+    ) -> Self {
+        let values = values.into_iter().filter_map(|(signal, value)| Some((signal, value?)));
+        Self { rank: rank.unwrap_or_default(), values: values.collect(), has_run }
+    }
+}
+
 /// Puts the loads beside what a page says; true if any of it was wanted there. Zeros of a worker
 /// that has never run a batch (`has_run`) are not known yet, and left out.
 fn supply(page: &mut Page, loads: &[RankLoad], facts: &Facts, has_run: bool) -> bool {
