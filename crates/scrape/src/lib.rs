@@ -25,6 +25,7 @@ mod counters;
 pub mod dialect;
 pub mod exposition;
 mod fetch;
+mod mean;
 mod mismatch;
 mod page;
 mod poll;

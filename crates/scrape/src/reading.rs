@@ -3,6 +3,7 @@
 use plimsoll_wire::Role;
 
 use crate::{
+    mean::RatioMean,
     page::{Page, Values},
     signal::Signal,
     state::State,
@@ -141,17 +142,9 @@ impl Reading {
     /// Used by capacity over the pools that have both; where no capacity is known, the plain mean of
     /// the ratios.
     pub fn usage_ratio(&self) -> Option<f64> {
-        let weighed =
-            self.pools.iter().filter_map(|pool| Some((pool.usage_ratio?, pool.capacity?)));
-        let (used, capacity) = weighed.fold((0.0, 0.0), |(used, capacity), (ratio, weight)| {
-            (used + ratio * weight, capacity + weight)
-        });
-        if capacity > 0.0 {
-            return Some(used / capacity);
-        }
-        let ratios: Vec<_> = self.pools.iter().filter_map(|pool| pool.usage_ratio).collect();
-        #[expect(clippy::cast_precision_loss, reason = "there are few ranks")]
-        (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
+        let mut mean = RatioMean::default();
+        self.pools.iter().for_each(|pool| mean.add(pool.usage_ratio, pool.capacity));
+        mean.get()
     }
 
     /// How full the fullest pool is.

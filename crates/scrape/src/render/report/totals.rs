@@ -1,21 +1,14 @@
 //! Sums and means over data ranks.
 
 use super::{Load, PoolReport, WorkerReport};
+use crate::mean::{Mean, RatioMean};
 
 /// What is added up over the pools of one worker, or of several.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     load: Load,
-    weighed: Mean,
-    plain: Mean,
+    usage: RatioMean,
     occupied: Mean,
-}
-
-/// A mean that stays exact for one value, and for equal ones.
-#[derive(Debug, Default)]
-struct Mean {
-    value: f64,
-    weight: f64,
 }
 
 // === impl Totals ===
@@ -46,10 +39,7 @@ impl Totals {
                 Some(total.usage_ratio_max.map_or(ratio, |other| other.max(ratio)));
         }
         let capacity = pool.capacity_tokens.map(|tokens| tokens as f64);
-        if let Some(ratio) = pool.usage_ratio {
-            self.plain.add(ratio, 1.0);
-            self.weighed.add(ratio, capacity.unwrap_or_default());
-        }
+        self.usage.add(pool.usage_ratio, capacity);
         if let (Some(capacity), Some(available)) = (capacity, pool.available_tokens) {
             let occupied = (capacity - available as f64).max(0.0);
             self.occupied.add(occupied / capacity, capacity);
@@ -58,11 +48,9 @@ impl Totals {
 
     /// The sums, with what follows from them.
     pub(super) fn load(self) -> Load {
-        let weighed = self.weighed.get();
-        let plain = self.plain.get();
         Load {
-            usage_ratio: weighed.or(plain),
-            unweighted: weighed.is_none() && plain.is_some(),
+            usage_ratio: self.usage.get(),
+            unweighted: self.usage.is_plain(),
             occupied_ratio: self.occupied.get(),
             ..self.load
         }
@@ -73,20 +61,5 @@ impl Totals {
 pub(super) fn sum(total: &mut Option<u64>, value: Option<u64>) {
     if let Some(value) = value {
         *total = Some(total.unwrap_or_default().saturating_add(value));
-    }
-}
-
-// === impl Mean ===
-
-impl Mean {
-    fn add(&mut self, value: f64, weight: f64) {
-        if weight > 0.0 {
-            self.weight += weight;
-            self.value += (value - self.value) * (weight / self.weight);
-        }
-    }
-
-    fn get(&self) -> Option<f64> {
-        (self.weight > 0.0).then_some(self.value)
     }
 }
