@@ -8,6 +8,7 @@ use std::{
 
 use plimsoll::{PageSource, SmgSink};
 use plimsoll_router::{AttemptResult, Cluster, Worker};
+use plimsoll_scrape::exposition::escaped;
 use plimsoll_wire::Role;
 
 use super::readings::Readings;
@@ -87,7 +88,7 @@ impl SmgMetrics {
         let mut sizes = BTreeMap::new();
         for worker in workers {
             let model = models.get(&worker.url).map_or("unknown", |model| model);
-            *sizes.entry((worker.role, escaped(model))).or_default() += 1;
+            *sizes.entry((worker.role, escaped(model).into_owned())).or_default() += 1;
         }
         sizes
     }
@@ -212,9 +213,4 @@ fn family(
         let _ = writeln!(page, "{name}{{{labels}}} {value}");
     }
     page.push('\n');
-}
-
-/// A label value in the text format.
-fn escaped(value: &str) -> String {
-    value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }

@@ -1,14 +1,17 @@
-//! The Prometheus text format, read without copying.
+//! The Prometheus text format, read without copying; and [`escaped`], for who writes it.
 //!
 //! [`lines`] walks over the samples of a page. It takes what real engines and their re-exporters
 //! write: the text format 0.0.4 with any spacing, line ends and exponents, colons in names, `NaN` and
 //! infinities, timestamps; of OpenMetrics the exemplars and `# EOF`; the quoted names of Prometheus
 //! 3. A line that is none of these is one bad line, and no more than that.
 
+mod escape;
 mod labels;
 mod line;
 
+pub(crate) use self::escape::escaped_help;
 pub use self::{
+    escape::escaped,
     labels::{Label, Labels},
     line::{Malformed, Sample},
 };

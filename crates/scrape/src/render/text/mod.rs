@@ -1,6 +1,5 @@
 //! The Prometheus text format 0.0.4.
 
-mod escape;
 mod families;
 mod series;
 
@@ -9,9 +8,9 @@ use std::fmt;
 use tokio::time::Instant;
 
 pub use self::families::{FAMILIES, Family, Kind};
-use self::{escape::escaped_help, families::Lines, series::Labels};
+use self::{families::Lines, series::Labels};
 use super::Report;
-use crate::Snapshot;
+use crate::{Snapshot, exposition::escaped_help};
 
 // === impl Snapshot ===
 

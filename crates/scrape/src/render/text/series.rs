@@ -2,10 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use super::{
-    super::{Report, report::UNKNOWN},
-    escape::escaped,
-};
+use super::super::{Report, report::UNKNOWN};
+use crate::exposition::escaped;
 
 /// The labels that each role and each worker has in common, escaped once for the whole page.
 #[derive(Debug)]

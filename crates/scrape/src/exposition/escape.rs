@@ -1,14 +1,12 @@
-//! What the text format wants escaped.
-
 use std::borrow::Cow;
 
-/// A label value: backslash, quote and line feed.
-pub(super) fn escaped(value: &str) -> Cow<'_, str> {
+/// A label value as the text format has it: with backslash, quote and line feed escaped.
+pub fn escaped(value: &str) -> Cow<'_, str> {
     with_backslashes(value, &['\\', '"', '\n'])
 }
 
-/// A help text: backslash and line feed.
-pub(super) fn escaped_help(help: &str) -> Cow<'_, str> {
+/// A help text as the text format has it: with backslash and line feed escaped.
+pub(crate) fn escaped_help(help: &str) -> Cow<'_, str> {
     with_backslashes(help, &['\\', '\n'])
 }
 
