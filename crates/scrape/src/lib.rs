@@ -1,7 +1,7 @@
 //! Reads engines' metrics pages and merges their ranks into one true KV-cache reading.
 //!
 //! An engine's page repeats one pool on each tensor rank, names things differently in each version,
-//! and leaves out what it has not computed yet. [`Page::read`] translates the names (a [`dialect`] an
+//! and leaves out what it has not computed yet. [`Page::read`] translates the names (a dialect an
 //! engine), drops what is no value and reduces the copies of each pool; [`Reading::of`] makes of the
 //! data ranks what one worker holds. What a page does not say is `None`, never 0.
 //! [`Scraper`] does that for many workers again and again, asks SGLang elsewhere for what its page
@@ -22,7 +22,7 @@
 //! ```
 
 mod counters;
-pub mod dialect;
+mod dialect;
 pub mod exposition;
 mod fetch;
 mod mean;
@@ -39,10 +39,9 @@ pub use self::{
     fetch::HttpClient,
     mismatch::Mismatch,
     page::{Discarded, Page},
-    poll::{ScrapeConfig, Scraper, Target},
+    poll::{ScrapeConfig, Scraper, Target, role_of_mode},
     reading::{Facts, Pool, Queue, Reading},
     render::{FAMILIES, Family, Kind, Load, PoolReport, Report, RoleReport, Table, WorkerReport},
-    signal::Signal,
     snapshot::{Identity, Snapshot, Source, Trends, WorkerReading},
     state::State,
 };

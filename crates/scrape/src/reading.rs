@@ -119,16 +119,6 @@ impl Reading {
         sum(self.pools.iter().map(|pool| pool.capacity))
     }
 
-    /// What is neither used nor cached in all pools that say so.
-    pub fn available(&self) -> Option<f64> {
-        sum(self.pools.iter().map(|pool| pool.available))
-    }
-
-    /// What is cached and held by no request, in all pools that say so.
-    pub fn evictable(&self) -> Option<f64> {
-        sum(self.pools.iter().map(|pool| pool.evictable))
-    }
-
     /// Requests in one queue.
     pub fn queued(&self, queue: Queue) -> Option<f64> {
         self.queued[queue as usize]

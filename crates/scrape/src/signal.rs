@@ -2,7 +2,7 @@
 
 /// One canonical signal. Token counts and capacities are in tokens, ratios from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Signal {
+pub(crate) enum Signal {
     /// Tokens that the pool of one data rank holds.
     Capacity,
     /// Tokens held by requests: cached tokens that could be evicted are not among them.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
-use plimsoll_scrape::Report;
+use plimsoll_scrape::{Report, role_of_mode};
 use plimsoll_wire::Role;
 use serde::Deserialize;
 
@@ -76,10 +76,9 @@ fn elsewhere(body: &[u8]) -> Option<String> {
 
 /// The role that SGLang's arguments tell; whoever tells none does both.
 fn role(body: &[u8]) -> Role {
-    let mode = serde_json::from_slice::<ServerInfo>(body)
-        .ok()
-        .and_then(|info| info.disaggregation_mode?.parse().ok());
-    mode.unwrap_or(Role::Plain)
+    let mode = serde_json::from_slice::<ServerInfo>(body).ok();
+    let mode = mode.and_then(|info| info.disaggregation_mode);
+    mode.as_deref().and_then(role_of_mode).unwrap_or(Role::Plain)
 }
 
 #[cfg(test)]

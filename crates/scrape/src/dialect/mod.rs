@@ -19,9 +19,9 @@ use crate::{
 
 /// One engine's names.
 #[derive(Debug)]
-pub struct Dialect {
+pub(crate) struct Dialect {
     /// The engine, as in the `engine` label.
-    pub engine: &'static str,
+    pub(crate) engine: &'static str,
     /// What its names start with. Re-exporters that know no colons write `sglang_` for `sglang:`.
     prefixes: &'static [&'static str],
     /// The label that tells data ranks apart.
@@ -54,7 +54,7 @@ pub(crate) enum Value {
 }
 
 /// Every dialect.
-pub const ALL: [&Dialect; 7] = [
+const ALL: [&Dialect; 7] = [
     &sglang::DIALECT,
     &vllm::DIALECT,
     &trtllm::DIALECT,

@@ -18,6 +18,7 @@ use http::HeaderValue;
 use plimsoll_wire::Backend;
 use tokio::task::AbortHandle;
 
+pub use self::sglang::role_of_mode;
 use self::{board::Board, worker::Poller};
 use crate::{Snapshot, fetch::Fetch};
 

@@ -8,8 +8,8 @@ use tokio::time::{self, Instant, MissedTickBehavior};
 
 use super::{ScrapeConfig, Target, about::About, board::Seat, pages::Pages, sglang::Loads};
 use crate::{
-    Facts, Identity, Page, Queue, Reading, Signal, Source, State, Trends, WorkerReading,
-    counters::Window, fetch::Fetch, page::MAX_NAME,
+    Facts, Identity, Page, Queue, Reading, Source, State, Trends, WorkerReading, counters::Window,
+    fetch::Fetch, page::MAX_NAME, signal::Signal,
 };
 
 /// Reads one worker. Nothing of it runs twice at a time.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{RankLoad, loose::loose};
-use crate::Signal;
+use crate::signal::Signal;
 
 /// The answer.
 #[derive(Debug, Default, Deserialize)]

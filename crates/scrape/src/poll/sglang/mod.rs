@@ -6,9 +6,10 @@ mod loose;
 mod server_info;
 mod source;
 
+pub use self::server_info::role_of_mode;
 pub(super) use self::{server_info::ServerInfo, source::Loads};
 
-use crate::{Facts, Page, Signal};
+use crate::{Facts, Page, signal::Signal};
 
 /// What one data rank says of itself. Only what it says is there.
 #[derive(Clone, Debug, Default, PartialEq)]

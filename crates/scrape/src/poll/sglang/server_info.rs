@@ -47,6 +47,17 @@ struct MemoryUsage {
     token_capacity: Option<f64>,
 }
 
+/// The role that SGLang's `disaggregation_mode` tells, as `/get_server_info` has it: `prefill`,
+/// `decode`, or, as a text, `null` of one that does both. `None` of any other.
+pub fn role_of_mode(mode: &str) -> Option<Role> {
+    match mode {
+        "prefill" => Some(Role::Prefill),
+        "decode" => Some(Role::Decode),
+        "null" => Some(Role::Plain),
+        _ => None,
+    }
+}
+
 // === impl ServerInfo ===
 
 impl ServerInfo {
@@ -58,10 +69,7 @@ impl ServerInfo {
 
     /// Where it says of itself what the configuration says otherwise.
     pub(crate) fn mismatch(&self, given: &Backend) -> Option<Mismatch> {
-        let role = match self.disaggregation_mode.as_deref() {
-            Some("null") => Some(Role::Plain),
-            mode => mode.and_then(|mode| mode.parse().ok()),
-        };
+        let role = self.disaggregation_mode.as_deref().and_then(role_of_mode);
         Mismatch::of(given, role, self.disaggregation_bootstrap_port)
     }
 

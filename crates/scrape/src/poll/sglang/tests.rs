@@ -1,7 +1,7 @@
 use std::{fs, path::Path};
 
 use super::{RankLoad, ServerInfo, get_load::GetLoad, loads::Loads, supply};
-use crate::{Facts, Page, Queue, Reading, Signal};
+use crate::{Facts, Page, Queue, Reading, signal::Signal};
 
 /// A recorded answer; those of `captures` have their heads before them.
 fn fixture(path: &str) -> String {
