@@ -1,5 +1,7 @@
 //! One worker, its data ranks merged.
 
+use std::fmt;
+
 use plimsoll_wire::Role;
 
 use crate::{
@@ -18,7 +20,9 @@ pub struct Facts {
     pub rank_capacity: Option<f64>,
 }
 
-/// What one worker's KV cache holds. `None` is not known, which is not 0.
+/// What one worker's KV cache holds. `None` is not known, which is not 0. Counts are `f64`, as on the
+/// pages: engines write them as floating-point numbers, and some follow from a ratio. None is below 0
+/// or not a number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The data ranks, in the order of their names.
@@ -27,11 +31,12 @@ pub struct Reading {
     pub running: Option<f64>,
     /// Requests in each queue, of all ranks that say so, in the order of [`Queue::ALL`].
     pub queued: [Option<f64>; Queue::ALL.len()],
-    /// Tokens that the host tier holds, and those in use there.
+    /// Tokens that the host tier holds.
     pub host_capacity: Option<f64>,
     /// Tokens in use in the host tier.
     pub host_used: Option<f64>,
-    /// Share of the pool held for decode requests that do not run yet: of the rank with most.
+    /// Share of the pool held for decode requests that do not run yet, from 0 to 1: of the rank with
+    /// most. It is a part of what is used (SGLang 0.5.23).
     pub prealloc_ratio: Option<f64>,
     /// Tokens written in a second, of all ranks.
     pub generation_rate: Option<f64>,
@@ -54,10 +59,10 @@ pub enum Queue {
     DecodeTransfer,
 }
 
-/// The pool of one data rank. Token counts are in tokens, ratios from 0 to 1.
+/// The pool of one data rank. Counts are in tokens and not below 0, ratios from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pool {
-    /// The rank's name, where the page has several.
+    /// The rank's name, where the page tells them apart.
     pub rank: Option<String>,
     /// What it holds.
     pub capacity: Option<f64>,
@@ -114,30 +119,30 @@ impl Reading {
         }
     }
 
-    /// What all pools hold that say so.
+    /// What all pools hold that say so, in tokens.
     pub fn capacity(&self) -> Option<f64> {
         sum(self.pools.iter().map(|pool| pool.capacity))
     }
 
-    /// Requests in one queue.
+    /// Requests in one queue, of all ranks that say so.
     pub fn queued(&self, queue: Queue) -> Option<f64> {
         self.queued[queue as usize]
     }
 
-    /// What requests hold of all pools that say so.
+    /// What requests hold of all pools that say so, in tokens.
     pub fn used(&self) -> Option<f64> {
         sum(self.pools.iter().map(|pool| pool.used))
     }
 
-    /// Used by capacity over the pools that have both; where no capacity is known, the plain mean of
-    /// the ratios.
+    /// Used by capacity over the pools that have both, from 0 to 1; where no capacity is known, the
+    /// plain mean of the ratios.
     pub fn usage_ratio(&self) -> Option<f64> {
         let mut mean = RatioMean::default();
         self.pools.iter().for_each(|pool| mean.add(pool.usage_ratio, pool.capacity));
         mean.get()
     }
 
-    /// How full the fullest pool is.
+    /// How full the fullest pool is, from 0 to 1.
     pub fn usage_ratio_max(&self) -> Option<f64> {
         self.pools.iter().filter_map(|pool| pool.usage_ratio_max).reduce(f64::max)
     }
@@ -183,6 +188,13 @@ impl Queue {
             Self::DecodePrealloc => Signal::DecodePrealloc,
             Self::DecodeTransfer => Signal::DecodeTransfer,
         }
+    }
+}
+
+/// The label value.
+impl fmt::Display for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -1,6 +1,6 @@
 //! All workers as last read.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use plimsoll_wire::Role;
 use tokio::time::Instant;
@@ -33,13 +33,14 @@ pub struct WorkerReading {
     pub reading: Option<Reading>,
     /// Where the values came from, each source once, in the order of [`Source::ALL`].
     pub sources: Vec<Source>,
-    /// When the values were read; older than the limit, they are gone from `reading`.
+    /// When the values were read; older than the limit, they are gone from `reading`, and `trends`
+    /// with them.
     pub read_at: Option<Instant>,
     /// How long the last reading took.
     pub scrape_duration: Option<Duration>,
-    /// How many readings ended in each state, in the order of [`State::ALL`].
+    /// How many readings ended in each state, in the order of [`State::ALL`]; never taken back.
     pub scrapes: [u64; State::ALL.len()],
-    /// Samples left out, of all readings.
+    /// Samples left out, of all readings; never taken back.
     pub discarded: Discarded,
     /// What counters say about the last minute.
     pub trends: Trends,
@@ -60,10 +61,11 @@ pub struct Identity {
     pub data_ranks: Option<u32>,
 }
 
-/// What counters say about the last minute, and the counters that are shown as they are.
+/// What counters say about the last minute, and the counters that are shown as they are: engines
+/// write these as floating-point numbers, too, and so they stay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trends {
-    /// Share of the prompt tokens that were found in the cache.
+    /// Share of the prompt tokens that were found in the cache, from 0 to 1.
     pub cache_hit_ratio: Option<f64>,
     /// Mean speed of a KV transfer, in bytes a second.
     pub transfer_bytes_per_second: Option<f64>,
@@ -102,6 +104,13 @@ impl Source {
             Self::ServerInfo => "server_info",
             Self::GetLoad => "get_load",
         }
+    }
+}
+
+/// The label value.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

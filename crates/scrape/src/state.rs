@@ -1,3 +1,5 @@
+use std::fmt;
+
 use crate::{page::Page, reading::Pool};
 
 /// How reading a worker went. Where its values came from is another matter: one that is `Disabled`
@@ -117,5 +119,12 @@ impl State {
             Self::Stale => "it answers, but what it says is old",
             Self::Sleeping => "the engine sleeps and holds no KV cache: wake it up",
         }
+    }
+}
+
+/// The label value.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }

@@ -1,4 +1,5 @@
-//! A Dynamo worker's own gauges. It passes its engine's metrics on beside them, under their names.
+//! A Dynamo worker's own gauges, by its list of names (04070c75); older releases have others
+//! (`kvstats_…`). It passes its engine's metrics on beside them, under their names.
 
 use super::{Dialect, Rule, Signal};
 

@@ -1,4 +1,5 @@
-//! Text Generation Inference. It says what it may hold and what requests reserve, not what is used.
+//! Text Generation Inference as of January 2026, by its sources (db931fcf). It says what it may hold
+//! and what requests reserve, not what is used.
 
 use super::{Dialect, Rule, Signal};
 

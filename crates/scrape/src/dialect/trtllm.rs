@@ -1,4 +1,5 @@
-//! TensorRT-LLM's `trtllm-serve`, at `/prometheus/metrics` (its `/metrics` is JSON).
+//! TensorRT-LLM's `trtllm-serve` after 1.1, by its sources, at `/prometheus/metrics` (its `/metrics` is
+//! JSON). 1.1 has five metrics of requests there, without the prefix, and none of a KV cache.
 
 use super::{Dialect, Rule, Signal};
 

@@ -13,7 +13,8 @@ pub struct Sample<'a> {
 }
 
 /// A line that is no sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the line is no sample of the text format")]
 pub struct Malformed;
 
 // === impl Sample ===

@@ -44,7 +44,9 @@ pub struct ScrapeConfig {
 pub struct Target {
     /// What it is, as configured.
     pub backend: Backend,
-    /// Where its metrics pages are, one for each node; empty: at `/metrics`.
+    /// Where its metrics pages are, one for each node, as whole URLs; empty: at `/metrics`. If one of
+    /// them is no URL or has no host, no page of the worker is read, and it is
+    /// [`Malformed`](crate::State::Malformed).
     pub metrics_urls: Vec<String>,
 }
 

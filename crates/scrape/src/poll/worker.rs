@@ -222,7 +222,7 @@ impl Poller {
                 tracing::info!("reading {role} worker {worker}: capacity_only: {hint}");
             }
             (state, hint) => {
-                tracing::warn!("reading {role} worker {worker}: {}: {hint}", state.as_str());
+                tracing::warn!("reading {role} worker {worker}: {state}: {hint}");
             }
         }
     }
