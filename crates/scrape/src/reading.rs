@@ -259,7 +259,7 @@ impl Server {
             Ranks::Mixed | Ranks::Summed if rank.is_none() => self.nameless,
             _ => 1,
         };
-        Some(self.rank_capacity? * f64::from(stands_for))
+        finite(self.rank_capacity? * f64::from(stands_for))
     }
 }
 
@@ -326,7 +326,7 @@ fn capacity(
     server: &Server,
 ) -> Option<f64> {
     let get = |signal| values.get(signal);
-    let parts = || Some(get(Signal::Used)? + get(Signal::Available)? + get(Signal::Evictable)?);
+    let parts = || finite(get(Signal::Used)? + get(Signal::Available)? + get(Signal::Evictable)?);
     let stated = match (get(Signal::Capacity), parts()) {
         (Some(stated), Some(parts)) => Some(stated.max(parts)),
         (stated, parts) => stated.or(parts),
@@ -337,11 +337,16 @@ fn capacity(
         .or_else(|| server.capacity_of(rank))
         .or_else(|| {
             let ratio = get(Signal::FullRatio).filter(|&ratio| ratio > 0.0)?;
-            Some((used? / ratio).round())
+            finite((used? / ratio).round())
         })
+}
+
+/// What is made of several values, unless they are too large for that.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
 }
 
 /// A number of blocks in tokens.
 fn blocks(values: &Values, signal: Signal) -> Option<f64> {
-    Some(values.get(signal)? * values.get(Signal::BlockTokens)?)
+    finite(values.get(signal)? * values.get(Signal::BlockTokens)?)
 }

@@ -77,7 +77,7 @@ impl Window {
         let (_, oldest) = self.kept.front()?;
         let whole = self.totals[whole as usize]? - oldest[whole as usize].unwrap_or(0.0);
         let part = self.totals[part as usize]? - oldest[part as usize].unwrap_or(0.0);
-        (whole > 0.0).then(|| part / whole)
+        (whole > 0.0).then(|| part / whole).filter(|quotient| quotient.is_finite())
     }
 }
 
