@@ -2,18 +2,12 @@
 //!
 //! The bytes are known to be one JSON object: whoever edits a body has looked into it before.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
 use bytes::Bytes;
-use memchr::memchr2;
 
 use super::Splice;
-
-/// Walks over an object's members; each is where it stands, from its name to the end of its value.
-struct Members<'a> {
-    body: &'a [u8],
-    at: usize,
-}
+use crate::json::{Json, span_in};
 
 // === impl Splice ===
 
@@ -26,19 +20,28 @@ impl Splice {
     pub fn replace_members(self, dropped: &[&str], members: &[(&str, &str)]) -> Self {
         let body = self.into_bytes();
         let Some(open) = body.iter().position(|&byte| byte == b'{') else { return body.into() };
-        let is_dropped =
-            |name: &str| dropped.contains(&name) || members.iter().any(|(new, _)| *new == name);
+        let is_dropped = |name: &[u8]| {
+            let mut names = dropped.iter().chain(members.iter().map(|(new, _)| new));
+            names.any(|dropped| dropped.as_bytes() == name)
+        };
         let mut kept: Vec<Range<usize>> = Vec::new();
-        let mut follows = false;
-        for (name, span) in (Members { body: &body, at: open + 1 }) {
-            let drops = is_dropped(&name);
+        let (mut at, mut follows) = (open + 1, false);
+        // The bytes are one object, so they are read to its end.
+        let _ = Json::new(&body).object(|json, name| {
+            let end = span_in(&body, json.raw()?).end;
             match kept.last_mut().filter(|_| follows) {
-                _ if drops => {}
-                Some(run) => run.end = span.end,
-                None => kept.push(span),
+                _ if is_dropped(name) => follows = false,
+                Some(run) => run.end = end,
+                None => {
+                    let between = |byte: &u8| *byte == b',' || byte.is_ascii_whitespace();
+                    let space = body[at..end].iter().take_while(|byte| between(byte)).count();
+                    kept.push(at + space..end);
+                    follows = true;
+                }
             }
-            follows = !drops;
-        }
+            at = end;
+            Some(())
+        });
         let mut rest = Self::default();
         rest.push(body.slice(..=open));
         let is_empty = kept.is_empty();
@@ -51,90 +54,6 @@ impl Splice {
         rest.push(Bytes::from_static(b"}"));
         rest.insert_members(open, is_empty, members)
     }
-}
-
-// === impl Members ===
-
-impl<'a> Members<'a> {
-    /// Goes on to the next byte that is neither space nor one of `between`.
-    fn skip(&mut self, between: &[u8]) -> Option<u8> {
-        let rest = self.body.get(self.at..)?;
-        let is_skipped = |byte: u8| byte.is_ascii_whitespace() || between.contains(&byte);
-        let count = rest.iter().position(|&byte| !is_skipped(byte))?;
-        self.at += count;
-        Some(rest[count])
-    }
-
-    /// Goes behind the string that begins here.
-    fn skip_string(&mut self) -> Option<()> {
-        self.at += 1;
-        loop {
-            let rest = self.body.get(self.at..)?;
-            let found = memchr2(b'"', b'\\', rest)?;
-            let is_end = rest[found] == b'"';
-            self.at += found + if is_end { 1 } else { 2 };
-            if is_end {
-                return Some(());
-            }
-        }
-    }
-
-    /// Goes behind the value that begins here.
-    fn skip_value(&mut self) -> Option<()> {
-        let mut depth = 0_usize;
-        loop {
-            match *self.body.get(self.at)? {
-                b'"' => {
-                    self.skip_string()?;
-                    if depth == 0 {
-                        return Some(());
-                    }
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                // It ends a number or a word, and belongs to the object around.
-                b'}' | b']' | b',' if depth == 0 => return Some(()),
-                b'}' | b']' => {
-                    depth -= 1;
-                    if depth == 0 {
-                        self.at += 1;
-                        return Some(());
-                    }
-                }
-                byte if depth == 0 && byte.is_ascii_whitespace() => return Some(()),
-                _ => {}
-            }
-            self.at += 1;
-        }
-    }
-
-    fn read(&mut self) -> Option<(Cow<'a, str>, Range<usize>)> {
-        if self.skip(b",")? != b'"' {
-            return None;
-        }
-        let start = self.at;
-        self.skip_string()?;
-        let name = &self.body[start..self.at];
-        self.skip(b":")?;
-        self.skip_value()?;
-        Some((unescaped(name), start..self.at))
-    }
-}
-
-impl<'a> Iterator for Members<'a> {
-    type Item = (Cow<'a, str>, Range<usize>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.read()
-    }
-}
-
-/// What a string in its quotes says.
-fn unescaped(quoted: &[u8]) -> Cow<'_, str> {
-    if quoted.contains(&b'\\') {
-        return serde_json::from_slice::<String>(quoted).unwrap_or_default().into();
-    }
-    String::from_utf8_lossy(quoted.trim_ascii().get(1..quoted.len() - 1).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 mod open;
 mod text;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use self::open::Open;
 
@@ -23,6 +23,12 @@ pub(crate) struct Json<'a> {
 /// Puts the value of a member that must not stand there twice into its place.
 pub(crate) fn once<T>(place: &mut Option<T>, value: T) -> Option<()> {
     place.replace(value).is_none().then_some(())
+}
+
+/// Where in a text a value stands that was borrowed from it, as by [`Json::raw`].
+pub(crate) fn span_in(text: &[u8], raw: &[u8]) -> Range<usize> {
+    let start = raw.as_ptr().addr() - text.as_ptr().addr();
+    start..start + raw.len()
 }
 
 // === impl Json ===

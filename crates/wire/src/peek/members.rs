@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{Edit, STEERING_FIELDS, value};
-use crate::json::Json;
+use crate::json::{Json, span_in};
 
 /// The raw values of one pass over the body.
 #[derive(Default)]
@@ -185,12 +185,6 @@ fn sampling_choices(raw: &[u8]) -> u32 {
         _ => params(json),
     });
     read.and(most).unwrap_or(1)
-}
-
-/// Where in the body a value stands: it was borrowed from there.
-fn span_in(body: &[u8], raw: &[u8]) -> Range<usize> {
-    let start = raw.as_ptr().addr() - body.as_ptr().addr();
-    start..start + raw.len()
 }
 
 /// Why a body that could not be read could not be: what `serde_json` finds in it.
