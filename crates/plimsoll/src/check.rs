@@ -7,6 +7,7 @@ use std::{
     process::ExitCode,
 };
 
+use futures_util::future::join_all;
 use plimsoll_scrape::{Report, ScrapeConfig, Target, WorkerReport};
 use plimsoll_wire::Backend;
 use tokio::{task::JoinSet, time::Instant};
@@ -87,8 +88,10 @@ async fn check(settings: &Settings) -> (String, bool) {
 /// The workers, those included that are found now, and whether all could be looked for.
 async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
     let (mut workers, mut all_found) = (serve::workers(&settings.topology), true);
-    for name in &settings.worker_names {
-        match serve::look_up(name).await {
+    let names = &settings.worker_names;
+    let lookups = join_all(names.iter().map(serve::look_up)).await;
+    for (name, addresses) in names.iter().zip(lookups) {
+        match addresses {
             Ok(found) => workers.extend(found),
             Err(error) => {
                 eprintln!("plimsoll: cannot look up {}:{}: {error}", name.host, name.port);
