@@ -50,6 +50,28 @@ async fn heads_in_doubt_are_refused() {
     .await;
 }
 
+/// Where they end is known, but not what is in them.
+#[tokio::test]
+async fn other_codings_below_the_chunks_are_refused() {
+    bounded(async {
+        let (router, engine) = served("").await;
+        for coding in ["gzip, chunked", "chunked\r\ntransfer-encoding: chunked", "chunked, chunked"]
+        {
+            let text = Exchange::raw(
+                router.addr,
+                chunked(&format!("connection: close\r\ntransfer-encoding: {coding}\r\n")),
+            )
+            .await
+            .all()
+            .await;
+            assert_eq!(statuses(&text), ["501"], "{coding:?}: {text}");
+            assert!(text.contains("the transfer-encoding '"), "{coding:?}: {text}");
+        }
+        assert_eq!(posts(&engine).len(), 0);
+    })
+    .await;
+}
+
 /// The chunks count (RFC 9112, section 6.3), and what is behind them was perhaps read otherwise.
 #[tokio::test]
 async fn a_length_beside_chunks_ends_the_connection() {

@@ -123,6 +123,9 @@ pub enum RouteError {
     /// It names more than one host, so a proxy may have taken it for another request.
     #[error("the request names more than one host")]
     Hosts,
+    /// The body is in a coding that nobody here undoes (RFC 9112, section 6.1).
+    #[error("the transfer-encoding '{0}' is not served: send a content-length, or chunked alone")]
+    TransferCoding(String),
     /// A field or header that steers the engine.
     #[error("'{0}' is set by the router and may not come from a client (--allow-client-routing)")]
     Steering(String),
@@ -213,7 +216,7 @@ impl RouteError {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Self::Overloaded { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::NotPaired { .. } => StatusCode::NOT_IMPLEMENTED,
+            Self::NotPaired { .. } | Self::TransferCoding(_) => StatusCode::NOT_IMPLEMENTED,
             Self::Leg { source: LegError::Idle(_), .. } => StatusCode::GATEWAY_TIMEOUT,
             Self::Leg { .. }
             | Self::LateStatus { .. }
@@ -257,7 +260,7 @@ impl RouteError {
             Self::Overloaded { .. } => "overloaded",
             Self::QueueTimeout(_) => "queue_timeout",
             Self::Stopping => "stopping",
-            Self::NotPaired { .. } => "not_supported",
+            Self::NotPaired { .. } | Self::TransferCoding(_) => "not_supported",
             Self::Leg { source: LegError::Idle(_), .. } => "upstream_timeout",
             Self::Leg { .. }
             | Self::LateStatus { .. }

@@ -38,6 +38,15 @@ pub(crate) fn names_hosts(headers: &HeaderMap) -> bool {
     headers.get_all(header::HOST).iter().nth(1).is_some()
 }
 
+/// A transfer coding other than chunks, which end where hyper found the end: what they hold would not
+/// be the body.
+pub(crate) fn odd_transfer_coding(headers: &HeaderMap) -> Option<&HeaderValue> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let first = codings.next()?;
+    let is_chunks = first.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    codings.next().or(Some(first).filter(|_| !is_chunks))
+}
+
 /// Headers by which clients name their session, most telling first: that of the SGLang router and
 /// those of vLLM's.
 static SESSION: [HeaderName; 4] = [

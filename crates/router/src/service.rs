@@ -86,6 +86,10 @@ impl Router {
         if headers::names_hosts(request.headers()) {
             return Err(RouteError::Hosts);
         }
+        if let Some(coding) = headers::odd_transfer_coding(request.headers()) {
+            let coding = String::from_utf8_lossy(coding.as_bytes()).into_owned();
+            return Err(RouteError::TransferCoding(coding));
+        }
         let route = Route::find(request.method(), request.uri().path(), &config.metrics_address);
         if !route.as_ref().is_ok_and(|route| route.is_open()) {
             authorize(request.headers(), config.authorization.as_ref())?;
