@@ -46,6 +46,24 @@ async fn a_worker_that_keeps_its_cache_is_named() {
     .await;
 }
 
+/// A browser sends such a request without asking whether it may.
+#[tokio::test]
+async fn no_page_empties_caches_without_a_key() {
+    bounded(async {
+        let engine = sim(SimConfig::default()).await;
+        for (flags, key, status) in [("", "Bearer x", 403), ("--api-key k", "Bearer k", 200)] {
+            let router = router(&[&engine], flags).await;
+            for (name, value) in [("origin", "http://a.example"), ("sec-fetch-site", "cross-site")]
+            {
+                let call = router.post("/flush_cache", "").header("authorization", key);
+                let answer = call.header(name, value).send().await;
+                assert_eq!(answer.status, status, "{flags} {name}: {}", answer.text());
+            }
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_page_of_an_allowed_origin_may_ask() {
     bounded(async {

@@ -52,6 +52,43 @@ async fn less_than_was_stated_is_cut_off() {
     .await;
 }
 
+/// The event that says so is no part of what was stated.
+#[tokio::test]
+async fn less_than_a_stream_stated_ends_by_a_whole_event() {
+    bounded(async {
+        let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+        for missing in [1, 50, 190, 1000] {
+            let head = stream_head().replace(
+                "transfer-encoding: chunked",
+                &format!("content-length: {}", event.len() + missing),
+            );
+            let reply = move || Reply::new().write(format!("{head}{event}")).then(Step::Close);
+            let router = before(reply).await;
+            let answer = router.post(CHAT, "{\"model\":\"m\"}").send().await;
+            let text = answer.text();
+            assert_eq!((answer.status, answer.header("content-length")), (200, None));
+            assert!(text.starts_with(event) && text.ends_with("}}\n\n"), "{missing}: {text}");
+            assert!(text.contains("broke off its answer"), "{missing}: {text}");
+            assert_eq!(router.settled(1).await.outcomes("upstream_error"), 1);
+        }
+    })
+    .await;
+}
+
+/// The client would wait for what does not come, or take the next answer for it.
+#[tokio::test]
+async fn an_empty_answer_has_no_length() {
+    bounded(async {
+        let reply = || Reply::new().write("HTTP/1.1 204 X\r\ncontent-length: 7\r\n\r\n");
+        let router = before(reply).await;
+        for _ in 0..2 {
+            let answer = router.post(CHAT, chat("")).send().await;
+            assert_eq!((answer.status, answer.header("content-length")), (204, None));
+        }
+    })
+    .await;
+}
+
 /// What is behind the stated end is nobody's answer.
 #[tokio::test]
 async fn more_than_was_stated_is_no_answer() {

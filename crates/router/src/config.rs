@@ -38,8 +38,8 @@ pub struct RouterConfig {
     pub engine: Option<Engine>,
     /// After how much silence a stream gets a comment; `None` for never.
     pub sse_keepalive: Option<Duration>,
-    /// Request headers that may bring an id, first match wins. The id goes on, and back to the
-    /// client, as `x-request-id`.
+    /// Request headers that may bring an id, `x-request-id` behind them; the first that is there
+    /// counts. The id goes on, and back to the client, as `x-request-id`.
     pub request_id_headers: Vec<HeaderName>,
     /// The `authorization` that clients must send, `Bearer` included. Workers get it too, unless
     /// there is a `worker_authorization`.
@@ -137,7 +137,7 @@ impl RouterConfig {
             policies: PolicyConfig::default(),
             engine: None,
             sse_keepalive: None,
-            request_id_headers: vec![crate::headers::REQUEST_ID],
+            request_id_headers: Vec::new(),
             authorization: None,
             worker_authorization: None,
             #[cfg(feature = "tls")]

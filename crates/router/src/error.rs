@@ -151,6 +151,14 @@ pub enum RouteError {
         /// Of what the pair is.
         engine: Engine,
     },
+    /// More prompts than anybody needs in one request.
+    #[error("{prompts} prompts were sent, and a request may have {limit}: send several")]
+    ManyPrompts {
+        /// How many.
+        prompts: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// The key is missing or wrong.
     #[error("the API key is missing or wrong: send it as 'authorization: Bearer KEY'")]
     Unauthorized,
@@ -230,7 +238,8 @@ impl RouteError {
             | Self::Hosts
             | Self::Steering(_)
             | Self::Choices { .. }
-            | Self::Prompts { .. } => StatusCode::BAD_REQUEST,
+            | Self::Prompts { .. }
+            | Self::ManyPrompts { .. } => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::NotFound { .. } | Self::MetricsElsewhere(_) | Self::ModelNotFound(_) => {
                 StatusCode::NOT_FOUND
@@ -241,7 +250,7 @@ impl RouteError {
     }
 
     /// The router refused what a better time or place might serve.
-    pub fn is_refusal(&self) -> bool {
+    pub(crate) fn is_refusal(&self) -> bool {
         matches!(
             self,
             Self::NoWorker(_)
@@ -272,7 +281,9 @@ impl RouteError {
             Self::NotJson(_) => "invalid_json",
             Self::Hosts => "invalid_request",
             Self::Steering(_) => "field_not_allowed",
-            Self::Choices { .. } | Self::Prompts { .. } => "unsupported_value",
+            Self::Choices { .. } | Self::Prompts { .. } | Self::ManyPrompts { .. } => {
+                "unsupported_value"
+            }
             Self::Unauthorized => "invalid_api_key",
             Self::NotFound { .. } | Self::MetricsElsewhere(_) => "not_found",
             Self::Method { .. } => "method_not_allowed",
@@ -285,7 +296,7 @@ impl RouteError {
         match self {
             Self::Steering(field) => Some(field),
             Self::Choices { .. } => Some("n"),
-            Self::Prompts { .. } => Some("prompt"),
+            Self::Prompts { .. } | Self::ManyPrompts { .. } => Some("prompt"),
             Self::ModelNotFound(_) => Some("model"),
             Self::Admin(error) => error.param(),
             _ => None,

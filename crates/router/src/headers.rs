@@ -1,6 +1,6 @@
 //! Which headers go on, in both directions.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Response, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version, header};
 use plimsoll_wire::reply;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -82,9 +82,11 @@ pub(crate) fn for_worker(headers: &mut HeaderMap, authorization: Option<&HeaderV
 
 /// Leaves of an answer's head what says nothing of the connection to the worker.
 pub(crate) fn for_client<B>(answer: &mut Response<B>) {
+    let is_empty = answer.status() == StatusCode::NO_CONTENT;
     let headers = answer.headers_mut();
-    // Where both are given the chunks count, and the length is none (RFC 9112, section 6.3).
-    if headers.contains_key(header::TRANSFER_ENCODING) {
+    // Where chunks are given they count, and a length is none (RFC 9112, section 6.3). An empty answer
+    // may not have one, and a stream that fails ends by an event that the worker did not count.
+    if is_empty || headers.contains_key(header::TRANSFER_ENCODING) || is_event_stream(headers) {
         headers.remove(header::CONTENT_LENGTH);
     }
     remove(headers, is_hop_by_hop);
@@ -108,14 +110,11 @@ fn remove(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     }
 }
 
-/// The request's id: as the client names it in the first of `names` that it sent, else a new one; an
-/// empty name is none. It is left in the headers as `x-request-id`.
+/// The request's id: as the client names it in the first of `names` that it sent, else in
+/// `x-request-id`, else a new one; an empty name is none. It is left in the headers as `x-request-id`.
 pub(crate) fn request_id(headers: &mut HeaderMap, names: &[HeaderName]) -> HeaderValue {
     let named = |name: &HeaderName| headers.get(name).filter(|id| !id.is_empty()).cloned();
-    if let Some(id) = named(&REQUEST_ID) {
-        return id;
-    }
-    let id = names.iter().find_map(named).unwrap_or_else(new_id);
+    let id = names.iter().chain([&REQUEST_ID]).find_map(named).unwrap_or_else(new_id);
     headers.insert(REQUEST_ID, id.clone());
     id
 }

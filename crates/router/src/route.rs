@@ -71,11 +71,6 @@ impl Route {
     pub(crate) fn is_open(self) -> bool {
         matches!(self, Self::Liveness | Self::Readiness)
     }
-
-    /// Changes the router: where there is no key, only those on the same host may.
-    pub(crate) fn is_change(self) -> bool {
-        matches!(self, Self::AddWorker | Self::RemoveWorker)
-    }
 }
 
 #[cfg(test)]

@@ -13,11 +13,10 @@ use http_body::Body;
 use http_body_util::Full;
 use plimsoll_wire::{Endpoint, PeekSlot, Splice, Upstream};
 use subtle::ConstantTimeEq;
-use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::{
-    Cluster, LegError, RouteError, RouterBody, Worker, about, admin,
+    Cluster, RouteError, RouterBody, Worker, about, admin,
     admission::End,
     answer,
     body::kept_alive,
@@ -95,8 +94,11 @@ impl Router {
             authorize(request.headers(), config.authorization.as_ref())?;
         }
         let route = route?;
-        if route.is_change() && config.authorization.is_none() {
-            admin::require_local(&request)?;
+        match route {
+            _ if config.authorization.is_some() => {}
+            Route::AddWorker | Route::RemoveWorker => admin::require_local(&request)?,
+            Route::FlushCache => admin::require_no_page(&request)?,
+            _ => {}
         }
         match route {
             Route::Inference(endpoint) => self.infer(request, endpoint).await,
@@ -141,19 +143,19 @@ impl Router {
         &self.cluster
     }
 
-    /// Asks a worker about itself, for no longer than a probe may take.
+    /// Asks a worker about itself, whose silence may last as long as a probe's.
     pub(crate) async fn ask(
         &self,
         worker: &Arc<Worker>,
         parts: &request::Parts,
     ) -> Result<Response<LegBody>, RouteError> {
-        let patience = self.cluster.config().health.timeout;
-        let place = Place::take_beside(worker);
-        let mut parts = parts.clone();
-        headers::for_worker(&mut parts.headers, self.cluster.worker_authorization());
-        let head = self.head(place, None, &parts, Splice::default(), Reuse::Allowed);
-        let silent = |_| Err(RouteError::leg(worker, LegError::Idle(patience)));
-        timeout(patience, head).await.unwrap_or_else(silent)
+        let config = self.cluster.config();
+        let mut headers = parts.headers.clone();
+        headers::for_worker(&mut headers, self.cluster.worker_authorization());
+        let request = request(parts, headers, Splice::default());
+        let attempt = Attempt::new(Place::take_beside(worker), None);
+        let patience = config.health.timeout;
+        Head::send(&self.client, attempt, request, Reuse::Allowed, patience).await
     }
 
     /// Sends a request, whose headers are those for workers, to one of them, `beside` another one's
@@ -166,10 +168,7 @@ impl Router {
         body: Splice,
         reuse: Reuse,
     ) -> Head {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = parts.method.clone();
-        *request.uri_mut() = path(&parts.uri);
-        *request.headers_mut() = parts.headers.clone();
+        let request = request(parts, parts.headers.clone(), body);
         let attempt = Attempt::new(place, beside);
         Head::send(&self.client, attempt, request, reuse, self.cluster.config().idle_timeout)
     }
@@ -194,9 +193,14 @@ where
     }
 }
 
-/// What is asked for, without of whom.
-fn path(asked: &Uri) -> Uri {
-    asked.path_and_query().cloned().map(Uri::from).unwrap_or_default()
+/// The same request to somebody else.
+fn request(parts: &request::Parts, headers: HeaderMap, body: Splice) -> Request<Full<Splice>> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = parts.method.clone();
+    // What is asked for, without of whom.
+    *request.uri_mut() = parts.uri.path_and_query().cloned().map(Uri::from).unwrap_or_default();
+    *request.headers_mut() = headers;
+    request
 }
 
 /// Compares keys in constant time; the scheme's name has no case.

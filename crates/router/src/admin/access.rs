@@ -1,4 +1,4 @@
-//! Who may change the workers where there is no key.
+//! Who may change the workers, or empty their caches, where there is no key.
 
 use std::net::SocketAddr;
 
@@ -11,14 +11,18 @@ use super::AdminError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddr(pub SocketAddr);
 
-/// Headers of requests that the caller passes on for somebody else: a proxy on this host, or a web
-/// page in a browser on it.
-const PASSED_ON: [HeaderName; 4] = [
+/// Headers of requests that a proxy passes on for somebody else.
+const PASSED_ON: [HeaderName; 6] = [
     header::FORWARDED,
-    header::ORIGIN,
+    header::VIA,
     HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-proto"),
     HeaderName::from_static("x-real-ip"),
 ];
+
+/// Headers of requests that a browser sends for a web page, which may be anybody's.
+const OF_PAGES: [HeaderName; 2] = [header::ORIGIN, HeaderName::from_static("sec-fetch-site")];
 
 /// Lets only those through who ask from this host, for themselves.
 ///
@@ -29,8 +33,22 @@ pub(crate) fn require_local<B>(request: &Request<B>) -> Result<(), AdminError> {
     let peer = request.extensions().get::<PeerAddr>();
     // An IPv6 socket shows IPv4 peers as mapped addresses.
     let is_local = peer.is_some_and(|PeerAddr(peer)| peer.ip().to_canonical().is_loopback());
-    let passed_on = PASSED_ON.iter().any(|name| request.headers().contains_key(name));
-    (is_local && !passed_on).then_some(()).ok_or(AdminError::NotLocal)
+    let is_own = !has_any(request, &PASSED_ON) && !has_any(request, &OF_PAGES);
+    (is_local && is_own).then_some(()).ok_or(AdminError::NotLocal)
+}
+
+/// Lets all through but web pages: a browser sends such a request unasked, though it does not show
+/// the page the answer.
+///
+/// # Errors
+///
+/// If a web page makes the request.
+pub(crate) fn require_no_page<B>(request: &Request<B>) -> Result<(), AdminError> {
+    (!has_any(request, &OF_PAGES)).then_some(()).ok_or(AdminError::OfPage)
+}
+
+fn has_any<B>(request: &Request<B>, names: &[HeaderName]) -> bool {
+    names.iter().any(|name| request.headers().contains_key(name))
 }
 
 #[cfg(test)]
@@ -59,7 +77,8 @@ mod tests {
 
     #[test]
     fn who_asks_for_another_is_not() {
-        for name in ["forwarded", "origin", "x-forwarded-for", "x-real-ip"] {
+        for name in ["forwarded", "via", "origin", "sec-fetch-site", "x-forwarded-for", "x-real-ip"]
+        {
             let peer = PeerAddr("127.0.0.1:5".parse().unwrap());
             let request = Request::post("/workers").extension(peer).header(name, "x");
             assert!(require_local(&request.body(()).unwrap()).is_err(), "{name}");

@@ -13,6 +13,9 @@ pub enum AdminError {
          through a proxy or a web page"
     )]
     NotLocal,
+    /// A web page asks, and there is no key that it could know.
+    #[error("without --api-key, caches are not emptied for a web page")]
+    OfPage,
     /// The description is not what it should be.
     #[error(
         "the body describes no worker: {0}; expected {{\"url\":\"http://HOST:PORT\",\
@@ -78,7 +81,7 @@ impl AdminError {
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::NotLocal => StatusCode::FORBIDDEN,
+            Self::NotLocal | Self::OfPage => StatusCode::FORBIDDEN,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Present { .. } => StatusCode::CONFLICT,
             Self::Unknown { .. } => StatusCode::NOT_FOUND,
@@ -93,7 +96,7 @@ impl AdminError {
     /// The `code` member of the answer.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::NotLocal => "not_allowed",
+            Self::NotLocal | Self::OfPage => "not_allowed",
             Self::TooLarge { .. } => "request_too_large",
             Self::Present { .. } => "worker_exists",
             Self::Unknown { .. } => "worker_not_found",
@@ -111,7 +114,11 @@ impl AdminError {
             Self::Address(_) | Self::Present { .. } => Some("url"),
             Self::UnknownRole(_) | Self::Role { .. } => Some("role"),
             Self::BootstrapPort { .. } => Some("bootstrap_port"),
-            Self::NotLocal | Self::Body(_) | Self::TooLarge { .. } | Self::Unknown { .. } => None,
+            Self::NotLocal
+            | Self::OfPage
+            | Self::Body(_)
+            | Self::TooLarge { .. }
+            | Self::Unknown { .. } => None,
         }
     }
 }

@@ -15,7 +15,10 @@ use http_body::Body;
 use serde::Serialize;
 
 pub use self::{access::PeerAddr, error::AdminError};
-pub(crate) use self::{access::require_local, flush::flush};
+pub(crate) use self::{
+    access::{require_local, require_no_page},
+    flush::flush,
+};
 use self::{entry::Entry, new_worker::NewWorker};
 use crate::{
     Cluster, Removal, RouteError, RouterBody, answer,

@@ -68,7 +68,9 @@ pub(crate) struct Gate {
     front: Mutex<()>,
     /// Held by one of those who are tried again.
     again: Mutex<()>,
-    waiting: AtomicUsize,
+    /// How many stand in line, and how many wait beside it.
+    in_line: AtomicUsize,
+    beside: AtomicUsize,
     waits: QueueWaits,
     cut: Arc<Cut>,
 }
@@ -81,9 +83,11 @@ pub(crate) struct Ticket {
     end: End,
 }
 
-/// Somebody in the line.
+/// Somebody who waits.
 struct Waiting<'a> {
     gate: &'a Gate,
+    /// Where this one is counted.
+    among: &'a AtomicUsize,
     since: Instant,
 }
 
@@ -99,7 +103,8 @@ impl Gate {
             vacancies,
             front: Mutex::new(()),
             again: Mutex::new(()),
-            waiting: AtomicUsize::new(0),
+            in_line: AtomicUsize::new(0),
+            beside: AtomicUsize::new(0),
             waits: QueueWaits::default(),
             cut: Arc::default(),
         }
@@ -122,7 +127,7 @@ impl Gate {
         mut choose: impl FnMut() -> Result<Option<T>, RouteError>,
     ) -> Result<(Ticket, T), RouteError> {
         let mut enter = || self.try_enter(&mut choose);
-        if may_pass || self.waiting() == 0 {
+        if may_pass || self.in_line.load(Ordering::Relaxed) == 0 {
             if let Some(entered) = enter()? {
                 return Ok(entered);
             }
@@ -143,8 +148,8 @@ impl Gate {
         if let Some(chosen) = choose()? {
             return Ok(chosen);
         }
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waiting = Waiting { gate: self, since: Instant::now() };
+        self.beside.fetch_add(1, Ordering::Relaxed);
+        let _waiting = self.waits_among(&self.beside);
         self.look(&self.again, &self.vacancies.again, choose).await
     }
 
@@ -174,7 +179,7 @@ impl Gate {
 
     /// Requests that wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.in_line.load(Ordering::Relaxed) + self.beside.load(Ordering::Relaxed)
     }
 
     /// How long requests have waited.
@@ -207,10 +212,14 @@ impl Gate {
     fn stand_in_line(&self) -> Result<Waiting<'_>, RouteError> {
         let most = self.config.queue_size;
         let next = |now| (now < most).then_some(now + 1);
-        match self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) {
-            Ok(_) => Ok(Waiting { gate: self, since: Instant::now() }),
+        match self.in_line.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) {
+            Ok(_) => Ok(self.waits_among(&self.in_line)),
             Err(_) => Err(RouteError::Overloaded { waiting: most }),
         }
+    }
+
+    fn waits_among<'a>(&'a self, among: &'a AtomicUsize) -> Waiting<'a> {
+        Waiting { gate: self, among, since: Instant::now() }
     }
 }
 
@@ -256,7 +265,7 @@ impl Drop for Ticket {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.gate.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.among.fetch_sub(1, Ordering::Relaxed);
         self.gate.waits.note(self.since.elapsed());
     }
 }

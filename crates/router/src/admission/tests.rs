@@ -52,6 +52,19 @@ async fn who_finds_no_room_waits_and_comes_in_order() {
     assert_eq!(gate.waits().sum(), Duration::from_secs(6));
 }
 
+/// Those who come later have the workers that one who is tried again may not have.
+#[tokio::test(start_paused = true)]
+async fn who_is_tried_again_stands_in_nobodys_way() {
+    let gate = gate(AdmissionConfig { queue_size: 0, ..AdmissionConfig::default() });
+    let again = gate.clone();
+    let waits = tokio::spawn(async move { again.wait_for(|| Ok(None::<()>)).await });
+    yield_now().await;
+    assert_eq!(gate.waiting(), 1);
+    assert!(enter(&gate).await.is_ok());
+    assert!(matches!(waits.await.unwrap(), Err(RouteError::QueueTimeout(_))));
+    assert_eq!(gate.waiting(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn patience_ends() {
     let gate = gate(AdmissionConfig { queue_timeout: Duration::from_secs(2), ..at_most(1) });

@@ -7,7 +7,7 @@ use std::{
 pub const WAIT_BOUNDS: [f64; 12] =
     [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
-/// How long requests have waited in the line, those included that gave up.
+/// How long requests have waited, in the line or beside it, those included that gave up.
 #[derive(Debug, Default)]
 pub struct QueueWaits {
     buckets: [AtomicU64; WAIT_BOUNDS.len() + 1],

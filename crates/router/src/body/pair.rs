@@ -55,7 +55,9 @@ impl Body for PairBody {
         let frame = Pin::new(&mut self.decode).poll_frame(cx);
         self.note_end();
         match (frame, self.failure.take()) {
-            (Poll::Pending, Some(failure)) => Poll::Ready(Some(self.decode.end_by(failure))),
+            (Poll::Pending, Some(failure)) if !self.decode.is_answered() => {
+                Poll::Ready(Some(self.decode.end_by(failure)))
+            }
             (frame, failure) => {
                 self.failure = failure;
                 frame

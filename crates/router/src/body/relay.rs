@@ -57,6 +57,11 @@ impl RelayBody {
         Poll::Ready(Ok(()))
     }
 
+    /// The other leg failed so.
+    pub(crate) fn blame(&mut self, error: &RouteError) {
+        self.leg.blame(error);
+    }
+
     /// The client has, or is about to have, all that is worth waiting for.
     pub(super) fn is_answered(&self) -> bool {
         let marked = self.tail.as_ref().is_some_and(StreamTail::is_marked);
@@ -107,6 +112,10 @@ impl Body for RelayBody {
     }
 
     fn size_hint(&self) -> SizeHint {
+        // A stream may end by an event of the router's own.
+        if self.tail.is_some() {
+            return SizeHint::default();
+        }
         // What was taken from the leg is still to come.
         let first = match &self.first {
             Some(Some(frame)) => frame.data_ref().map_or(0, Bytes::len) as u64,

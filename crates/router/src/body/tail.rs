@@ -28,7 +28,8 @@ impl StreamTail {
     pub(super) fn closing(&self) -> &'static [u8] {
         match self.last.as_slice() {
             [] | [.., b'\n', b'\n'] | [.., b'\n', b'\r', b'\n'] | [.., b'\r', b'\r'] => b"",
-            [.., b'\n' | b'\r'] => b"\n",
+            [.., b'\n'] => b"\n",
+            // Behind a CR the first LF may belong to it.
             _ => b"\n\n",
         }
     }
@@ -62,6 +63,7 @@ mod tests {
             ("data: {\"c\":\"data: [DONE]\"}\n\n", false, ""),
             ("data: x data: [DONE]\n", false, "\n"),
             ("data: {\"choi", false, "\n\n"),
+            ("data: x\r", false, "\n\n"),
             ("", false, ""),
         ] {
             for size in 1..=stream.len().max(1) {

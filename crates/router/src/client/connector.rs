@@ -3,10 +3,11 @@
 //! Which of both a connection is, is one branch for each read and write, and none in a build that
 //! has no TLS.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use http::Uri;
 use hyper_util::client::legacy::connect::HttpConnector;
+use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::{LegError, RouterConfig};
@@ -21,6 +22,8 @@ pub(super) use super::tls::Stream;
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     tcp: HttpConnector,
+    /// The longest that it may take, the look-up of a name included.
+    patience: Duration,
     #[cfg(feature = "tls")]
     tls: Option<super::tls::Connector>,
 }
@@ -36,6 +39,7 @@ impl Connector {
                 .tls
                 .clone()
                 .map(|tls| super::tls::Connector::new(tls, config.connect_timeout)),
+            patience: config.connect_timeout,
             tcp,
         }
     }
@@ -46,8 +50,10 @@ impl Connector {
         if let Some(tls) = self.tls.as_ref().filter(|_| base.scheme_str() == Some("https")) {
             return tls.connect(base).await;
         }
-        let stream = self.tcp.clone().call(base).await;
-        let stream = stream.map_err(|error| LegError::Connect(error.into()))?.into_inner();
+        let stream = timeout(self.patience, self.tcp.clone().call(base)).await;
+        let late = |_| LegError::Connect(io::Error::from(io::ErrorKind::TimedOut).into());
+        let stream = stream.map_err(late)?.map_err(|error| LegError::Connect(error.into()))?;
+        let stream = stream.into_inner();
         #[cfg(feature = "tls")]
         let stream = Stream::Tcp(stream);
         Ok(stream)

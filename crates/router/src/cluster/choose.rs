@@ -73,7 +73,7 @@ impl Cluster {
     ) -> Result<Option<Team>, RouteError> {
         if !self.is_paired() {
             let worker = self.pick(Role::Plain, wanted, tried, None)?;
-            return Ok(worker.and_then(|worker| self.take(&worker, wanted)).map(Team::Plain));
+            return Ok(worker.and_then(|worker| take(&worker, wanted)).map(Team::Plain));
         }
         // No place is taken before both are found: giving one back would tell those who wait.
         let Some(prefill) = self.pick(Role::Prefill, wanted, tried, None)? else {
@@ -82,8 +82,7 @@ impl Cluster {
         let Some(decode) = self.pick(Role::Decode, wanted, tried, Some(&prefill))? else {
             return Ok(None);
         };
-        let places = self.take(&prefill, wanted).zip(self.take(&decode, wanted));
-        Ok(places.map(|(prefill, decode)| Team::Pair { prefill, decode }))
+        Ok(take_both(&prefill, &decode, wanted))
     }
 
     /// A decode worker for a request whose prompt `prefill` has read.
@@ -98,7 +97,7 @@ impl Cluster {
         prefill: &Arc<Worker>,
     ) -> Result<Option<Place>, RouteError> {
         let decode = self.pick(Role::Decode, wanted, tried, Some(prefill))?;
-        Ok(decode.and_then(|decode| self.take(&decode, wanted)))
+        Ok(decode.and_then(|decode| take(&decode, wanted)))
     }
 
     /// Places at the very workers of an attempt; `None` if one of them is full or gets no more
@@ -111,18 +110,9 @@ impl Cluster {
         };
         let decode = find(&way.decode)?;
         if !self.is_paired() {
-            return self.take(decode, wanted).map(Team::Plain);
+            return take(decode, wanted).map(Team::Plain);
         }
-        let prefill = find(&way.prefill)?;
-        let places = self.take(prefill, wanted).zip(self.take(decode, wanted));
-        places.map(|(prefill, decode)| Team::Pair { prefill, decode })
-    }
-
-    /// Takes a place at a worker, if it has one still.
-    fn take(&self, worker: &Arc<Worker>, wanted: &Wanted<'_>) -> Option<Place> {
-        let place = Place::take(worker)?;
-        worker.send_tokens(wanted.tokens);
-        Some(place)
+        take_both(find(&way.prefill)?, decode, wanted)
     }
 
     /// A worker of a role with a place, one that can work together with `other`.
@@ -173,6 +163,20 @@ impl Cluster {
         let pending_tokens = load.map_or(0, |load| worker.tokens_since(load.read_at));
         Candidate { url: worker.url(), in_flight: worker.in_flight(), load, pending_tokens }
     }
+}
+
+/// Takes a place at a worker, if it has one still.
+fn take(worker: &Arc<Worker>, wanted: &Wanted<'_>) -> Option<Place> {
+    let place = Place::take(worker)?;
+    worker.send_tokens(wanted.tokens);
+    Some(place)
+}
+
+/// Takes a place at each of a pair, if both have one still.
+fn take_both(prefill: &Arc<Worker>, decode: &Arc<Worker>, wanted: &Wanted<'_>) -> Option<Team> {
+    let (prefill, decode) = (Place::take(prefill)?, take(decode, wanted)?);
+    prefill.worker().send_tokens(wanted.tokens);
+    Some(Team::Pair { prefill, decode })
 }
 
 // === impl Candidate ===

@@ -11,7 +11,7 @@ mod tests;
 use std::{
     collections::HashSet,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -40,8 +40,6 @@ const MAX_SERVED: usize = 4096;
 pub struct Cluster {
     config: RouterConfig,
     live: LiveSet,
-    /// The mode, fixed at the start: the last worker of a role may go, and come back.
-    paired: bool,
     policies: [Box<dyn Policy>; ROLES.len()],
     gate: Arc<Gate>,
     vacancies: Arc<Vacancies>,
@@ -49,6 +47,8 @@ pub struct Cluster {
     loads: OnceLock<Arc<dyn LoadSource>>,
     /// The workers differ in what they say they are.
     mixed: AtomicBool,
+    /// Held while they are compared: what was found last stands.
+    comparing: Mutex<()>,
     retries: Retries,
     rooms: Rooms,
     /// The names of all models that a worker serves or has served.
@@ -81,7 +81,6 @@ impl Cluster {
         let (kinds, vacancies) = (config.policies, Arc::<Vacancies>::default());
         let cluster = Self {
             live: LiveSet::new(),
-            paired: config.paired,
             policies: ROLES
                 .map(|role| policies::build(kinds.of(role), role.as_str(), &kinds.affinity)),
             gate: Arc::new(Gate::new(config.admission, vacancies.clone())),
@@ -89,6 +88,7 @@ impl Cluster {
             vacancies,
             loads: OnceLock::new(),
             mixed: AtomicBool::new(false),
+            comparing: Mutex::default(),
             retries: Retries::default(),
             rooms: Rooms::new(),
             served: ArcSwap::default(),
@@ -194,7 +194,7 @@ impl Cluster {
     }
 
     /// The first needed role that has no eligible worker.
-    pub fn missing_role(&self) -> Option<Role> {
+    pub(crate) fn missing_role(&self) -> Option<Role> {
         let live = self.live.look();
         let mut roles = self.needed_roles().iter().copied();
         roles.find(|&role| eligible(&live, role).next().is_none())
@@ -210,7 +210,7 @@ impl Cluster {
 
     /// Requests go to prefill/decode pairs.
     pub(crate) fn is_paired(&self) -> bool {
-        self.paired
+        self.config.paired
     }
 
     pub(crate) fn worker_authorization(&self) -> Option<&HeaderValue> {
@@ -259,6 +259,7 @@ impl Cluster {
     }
 
     fn compare_workers(&self) {
+        let _comparing = self.comparing.lock().unwrap_or_else(PoisonError::into_inner);
         self.mixed.store(fit::are_mixed(&self.live.look()), Ordering::Relaxed);
     }
 
@@ -276,7 +277,7 @@ impl Cluster {
     fn take_in(&self, backend: Backend) -> Result<Arc<Worker>, AdminError> {
         let role = backend.role;
         if !self.needed_roles().contains(&role) {
-            return Err(AdminError::Role { role, paired: self.paired });
+            return Err(AdminError::Role { role, paired: self.config.paired });
         }
         if backend.bootstrap_port.is_some() && role != Role::Prefill {
             return Err(AdminError::BootstrapPort { role });

@@ -19,7 +19,6 @@ pub enum RetryReason {
 #[derive(Debug, Default)]
 pub struct Retries {
     by_reason: [AtomicU64; RetryReason::ALL.len()],
-    exhausted: AtomicU64,
 }
 
 // === impl RetryReason ===
@@ -49,17 +48,7 @@ impl Retries {
         self.by_reason[reason as usize].load(Ordering::Relaxed)
     }
 
-    /// Requests whose last retry failed, too.
-    pub fn exhausted(&self) -> u64 {
-        self.exhausted.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn note(&self, reason: RetryReason) {
         self.by_reason[reason as usize].fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A request has failed for good after so many retries.
-    pub(crate) fn note_end(&self, retries: u32) {
-        self.exhausted.fetch_add(u64::from(retries > 0), Ordering::Relaxed);
     }
 }

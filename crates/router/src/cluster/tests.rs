@@ -151,3 +151,53 @@ async fn without_probes_a_breaker_stays_open() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(worker.breaker_state(), BreakerState::HalfOpen);
 }
+
+/// Its answer may be kept while the request waits for another worker.
+#[tokio::test]
+async fn who_has_failed_has_its_place_back() {
+    let cluster = cluster(&[("http://127.0.0.1:1", Role::Plain)]);
+    let worker = cluster.workers()[0].clone();
+    let mut attempt = Attempt::new(Place::take(&worker).unwrap(), None);
+    assert_eq!(worker.in_flight(), 1);
+    attempt.settle(AttemptResult::Status5xx);
+    assert_eq!(worker.in_flight(), 0);
+    drop(attempt);
+    assert_eq!((worker.in_flight(), worker.attempts(AttemptResult::Status5xx)), (0, 1));
+}
+
+#[tokio::test]
+async fn what_is_asked_of_a_worker_itself_is_no_work() {
+    let cluster = cluster(&[("http://127.0.0.1:1", Role::Plain)]);
+    let worker = cluster.workers()[0].clone();
+    for result in AttemptResult::ALL {
+        for _ in 0..5 {
+            Attempt::new(Place::take_beside(&worker), None).settle(result);
+        }
+        assert_eq!(worker.attempts(result), 0, "{result:?}");
+    }
+    assert_eq!(worker.breaker_state(), BreakerState::Closed);
+}
+
+/// A whole answer with 200 may still say that it failed.
+#[tokio::test]
+async fn who_reads_an_answer_tells_whether_it_is_good() {
+    let cluster = cluster(&[("http://127.0.0.1:1", Role::Prefill)]);
+    let worker = cluster.workers()[0].clone();
+    let attempt = |is_good: bool| {
+        let mut attempt = Attempt::new(Place::take(&worker).unwrap(), None);
+        attempt.withhold();
+        attempt.settle(AttemptResult::Ok);
+        attempt.prove();
+        if is_good {
+            attempt.accept();
+        } else {
+            attempt.settle(AttemptResult::Status5xx);
+        }
+    };
+    for is_good in [false, false, false, false, true, false, false, false, false] {
+        attempt(is_good);
+    }
+    assert_eq!(worker.breaker_state(), BreakerState::Closed);
+    attempt(false);
+    assert_eq!(worker.breaker_state(), BreakerState::Open);
+}

@@ -78,10 +78,7 @@ impl Dispatch {
                 Attempted::Failed(failure) => failure,
             };
             let wait = tries.after(&failure).filter(|_| cluster.has_others(tries.failed()));
-            let Some(wait) = wait else {
-                cluster.retries().note_end(tries.count());
-                break failure.answer;
-            };
+            let Some(wait) = wait else { break failure.answer };
             sleep(wait).await;
             way.backoffs.push(wait);
             let Failure { reason, answer, handed_over, .. } = failure;

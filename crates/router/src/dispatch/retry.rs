@@ -46,11 +46,6 @@ impl Tries {
         Some(self.backoff())
     }
 
-    /// Attempts after the first.
-    pub(super) fn count(&self) -> u32 {
-        self.retries
-    }
-
     fn backoff(&self) -> Duration {
         let RetryConfig { initial_backoff, max_backoff, multiplier, jitter, .. } = self.config;
         let exponent = i32::try_from(self.retries - 1).unwrap_or(i32::MAX);

@@ -44,6 +44,13 @@ impl Head {
         Self { response, waiting: Some((attempt, Idle::new(idle_limit))) }
     }
 
+    /// Who reads the answer says whether it is good.
+    pub(super) fn withhold(&mut self) {
+        if let Some((attempt, _)) = &mut self.waiting {
+            attempt.withhold();
+        }
+    }
+
     /// The other leg failed so.
     pub(super) fn blame(&mut self, error: &RouteError) {
         if let Some((attempt, _)) = &mut self.waiting {

@@ -42,8 +42,13 @@ impl LegBody {
     }
 
     /// The other leg failed so.
-    pub(super) fn blame(&mut self, error: &RouteError) {
+    pub(crate) fn blame(&mut self, error: &RouteError) {
         self.attempt.blame(error, false);
+    }
+
+    /// The answer, which is whole, is good.
+    pub(super) fn accept(&mut self) {
+        self.attempt.accept();
     }
 
     /// The worker failed within its answer, as `error` says.

@@ -72,12 +72,13 @@ pub(crate) fn prefill_body(body: Splice) -> Splice {
 ///
 /// If the leg fails, or if what it answers is no answer.
 pub(crate) async fn hand_over(
-    head: Head,
+    mut head: Head,
     endpoint: Endpoint,
     asked: Asked,
     reporter: PrefillReporter,
 ) -> Result<HandOver, PrefillFailure> {
     let started = Instant::now();
+    head.withhold();
     let response = head.await.map_err(PrefillFailure::Error)?;
     if !response.status().is_success() {
         return Err(PrefillFailure::Answer(response.into()));
@@ -88,6 +89,7 @@ pub(crate) async fn hand_over(
         Ok(answer) => answer.kv_transfer_params.map(|params| params.get().into()),
         Err(error) => return Err(PrefillFailure::Error(unreadable(&mut body, error.to_string()))),
     };
+    body.accept();
     let mut reader = ReplyReader::new(endpoint, asked, false);
     reader.push(&answer.into(), |_| {});
     let usage = reader.finish(true, |_| {}).usage;

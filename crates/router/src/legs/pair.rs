@@ -57,8 +57,16 @@ pub(crate) async fn answer(prefill: Prefill, mut decode: Head) -> Attempted {
         Poll::Pending => body.poll_first(cx).map(Ok),
     });
     match begun.await {
-        Err(failure) => failure.into_attempted(),
-        Ok(Err(error)) => Attempted::error(error),
+        Err(failure) => {
+            if let PrefillFailure::Error(error) = &failure {
+                body.blame(error);
+            }
+            failure.into_attempted()
+        }
+        Ok(Err(error)) => {
+            prefill.blame(&error);
+            Attempted::error(error)
+        }
         Ok(Ok(())) => {
             let body = PairBody::new(body, prefill);
             Attempted::Answered(Response::from_parts(parts, body.into()))

@@ -75,11 +75,12 @@ pub(crate) struct Tail {
 
 impl Prefill {
     pub(crate) fn new(
-        head: Head,
+        mut head: Head,
         endpoint: Endpoint,
         asked: Asked,
         reporter: PrefillReporter,
     ) -> Self {
+        head.withhold();
         let (state, started) = (State::Head(head), Instant::now());
         Self { state, endpoint, asked, started, reporter: Some(reporter) }
     }
@@ -121,6 +122,7 @@ impl Future for Prefill {
                         return Poll::Ready(Err(PrefillFailure::Error(error)));
                     }
                     if let Some(reply) = reply {
+                        body.accept();
                         if let Some(reporter) = reporter.take() {
                             let (usage, duration) = (reply.usage, started.elapsed());
                             reporter.send(PrefillReport { usage, duration });

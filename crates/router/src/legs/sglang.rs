@@ -5,14 +5,18 @@ use plimsoll_wire::{Engine, RequestPeek, Splice};
 
 use crate::{RouteError, Worker, room::Rooms};
 
+/// The longest list of prompts. Each has its host, port and room: 65,536 make some 4 MB.
+const MAX_PROMPTS: usize = 1 << 16;
+
 /// The body for both legs: the client's, with where and in which room the legs meet put in front.
 ///
 /// A list of prompts gets lists, of its length and in its order.
 ///
 /// # Errors
 ///
-/// If more than one answer a prompt is asked for. The engine uses one room for all samples of a
-/// prompt: such a request hangs, and can kill the scheduler (seen with 0.5.23).
+/// If there are too many prompts, or if more than one answer a prompt is asked for. The engine uses
+/// one room for all samples of a prompt: such a request hangs, and can kill the scheduler (seen with
+/// 0.5.23).
 pub(crate) fn body(
     body: Splice,
     peek: &RequestPeek,
@@ -23,6 +27,9 @@ pub(crate) fn body(
     if peek.choices > 1 {
         let (choices, engine) = (peek.choices, Engine::Sglang);
         return Err(RouteError::Choices { choices, engine });
+    }
+    if let Some(prompts) = prompts.filter(|&prompts| prompts > MAX_PROMPTS) {
+        return Err(RouteError::ManyPrompts { prompts, limit: MAX_PROMPTS });
     }
     let port = prefill.backend().bootstrap_port;
     let port = port.map_or_else(|| "null".to_owned(), |port| port.to_string());
@@ -84,6 +91,15 @@ mod tests {
         assert_eq!(sent["bootstrap_host"], serde_json::json!(["::1", "::1"]));
         assert_eq!(sent["bootstrap_port"], serde_json::json!([null, null]));
         assert_ne!(sent["bootstrap_room"][0], sent["bootstrap_room"][1]);
+    }
+
+    /// Short prompts would grow many times over.
+    #[test]
+    fn prompts_have_a_limit() {
+        let body = |count| format!("{{\"prompt\":[{}]}}", vec!["\"\""; count].join(","));
+        assert!(sent(body(super::MAX_PROMPTS).leak(), None).is_ok());
+        let refused = sent(body(super::MAX_PROMPTS + 1).leak(), None);
+        assert!(matches!(refused, Err(RouteError::ManyPrompts { .. })), "{refused:?}");
     }
 
     #[test]

@@ -24,12 +24,23 @@ pub enum AttemptResult {
     Cancelled,
 }
 
-/// A place at a worker: counts as in flight from here to its drop.
+/// A place at a worker: counts as in flight until it is given back, at the latest by its drop.
 #[derive(Debug)]
 pub(crate) struct Place {
     worker: Arc<Worker>,
-    /// The worker's breaker is half-open, and this decides.
-    is_trial: bool,
+    purpose: Purpose,
+    is_given_back: bool,
+}
+
+/// What a place is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// A leg of a request.
+    Work,
+    /// A leg that decides: the worker's breaker is half-open.
+    Trial,
+    /// A question about the worker, which tells nobody how it works.
+    Question,
 }
 
 /// One leg under way, which counts as the result that it was given, else as cancelled.
@@ -41,6 +52,8 @@ pub(crate) struct Attempt {
     result: AttemptResult,
     /// Counted as a success of its worker.
     proven: bool,
+    /// Whether the answer is good is not told by its head.
+    is_withheld: bool,
 }
 
 // === impl AttemptResult ===
@@ -79,31 +92,69 @@ impl AttemptResult {
 // === impl Place ===
 
 impl Place {
-    /// A place at a worker, if it has one free.
+    /// A place at a worker, if it has one free and its breaker lets a request pass.
     pub(crate) fn take(worker: &Arc<Worker>) -> Option<Self> {
         if !worker.enter() {
             return None;
         }
-        Some(Self { worker: worker.clone(), is_trial: worker.breaker().begin() })
+        let mut place = Self::new(worker, Purpose::Work);
+        if worker.breaker().begin()? {
+            place.purpose = Purpose::Trial;
+        }
+        Some(place)
     }
 
-    /// A place beside those that are limited: for what is no work.
+    /// A place beside those that are limited: for a question about the worker.
     pub(crate) fn take_beside(worker: &Arc<Worker>) -> Self {
         worker.enter_beside();
-        Self { worker: worker.clone(), is_trial: false }
+        Self::new(worker, Purpose::Question)
+    }
+
+    fn new(worker: &Arc<Worker>, purpose: Purpose) -> Self {
+        Self { worker: worker.clone(), purpose, is_given_back: false }
     }
 
     pub(crate) fn worker(&self) -> &Arc<Worker> {
         &self.worker
     }
+
+    fn note_failure(&mut self) {
+        if let Some(is_trial) = self.end_trial() {
+            self.worker.note_failure(is_trial);
+        }
+    }
+
+    fn note_success(&mut self) {
+        if let Some(is_trial) = self.end_trial() {
+            self.worker.note_success(is_trial);
+        }
+    }
+
+    /// Whether it was for the trial, which is decided now; `None` where nothing is tried.
+    fn end_trial(&mut self) -> Option<bool> {
+        match self.purpose {
+            Purpose::Question => None,
+            Purpose::Work => Some(false),
+            Purpose::Trial => {
+                self.purpose = Purpose::Work;
+                Some(true)
+            }
+        }
+    }
+
+    fn give_back(&mut self) {
+        if !std::mem::replace(&mut self.is_given_back, true) {
+            self.worker.leave();
+        }
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.is_trial {
+        if self.purpose == Purpose::Trial {
             self.worker.breaker().abandon_trial();
         }
-        self.worker.leave();
+        self.give_back();
     }
 }
 
@@ -111,7 +162,8 @@ impl Drop for Place {
 
 impl Attempt {
     pub(crate) fn new(place: Place, peer: Option<Arc<Worker>>) -> Self {
-        Self { place, peer, result: AttemptResult::Cancelled, proven: false }
+        let result = AttemptResult::Cancelled;
+        Self { place, peer, result, proven: false, is_withheld: false }
     }
 
     pub(crate) fn worker(&self) -> &Arc<Worker> {
@@ -139,7 +191,11 @@ impl Attempt {
             result => result,
         };
         if result.is_failure() && is_own {
-            self.place.worker.note_failure(std::mem::take(&mut self.place.is_trial));
+            self.place.note_failure();
+        }
+        // Its work is over, though its answer may be kept while another worker is waited for.
+        if result == AttemptResult::Status5xx {
+            self.place.give_back();
         }
     }
 
@@ -160,23 +216,36 @@ impl Attempt {
         self.result = result;
     }
 
+    /// Who reads the answer says by [`accept`](Self::accept) whether it is good.
+    pub(crate) fn withhold(&mut self) {
+        self.is_withheld = true;
+    }
+
+    /// The answer, which is whole, is good.
+    pub(crate) fn accept(&mut self) {
+        self.is_withheld = false;
+        self.prove();
+    }
+
     /// A byte of a good answer has come: enough for a trial, which must not last as long as a stream.
     pub(crate) fn note_byte(&mut self) {
-        if self.place.is_trial {
+        if self.place.purpose == Purpose::Trial {
             self.prove();
         }
     }
 
     /// A good answer is whole.
     pub(crate) fn prove(&mut self) {
-        if !std::mem::replace(&mut self.proven, true) {
-            self.place.worker.note_success(std::mem::take(&mut self.place.is_trial));
+        if !self.is_withheld && !std::mem::replace(&mut self.proven, true) {
+            self.place.note_success();
         }
     }
 }
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        self.place.worker.count(self.result);
+        if self.place.purpose != Purpose::Question {
+            self.worker().count(self.result);
+        }
     }
 }

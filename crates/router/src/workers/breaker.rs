@@ -98,19 +98,21 @@ impl Breaker {
             }
     }
 
-    /// A request passes; says whether it is the trial of a half-open breaker.
-    pub(crate) fn begin(&self) -> bool {
+    /// A request passes; says whether it is the trial of a half-open breaker. `None` if it may not:
+    /// another is on trial, or the breaker has opened since it was asked.
+    pub(crate) fn begin(&self) -> Option<bool> {
         if self.is_calm() {
-            return false;
+            return Some(false);
         }
         let mut phase = self.lock();
         let successes = match *phase {
+            Phase::Closed { .. } => return Some(false),
             Phase::Open { until, .. } if Instant::now() >= until => 0,
             Phase::HalfOpen { successes, on_trial: false } => successes,
-            _ => return false,
+            Phase::Open { .. } | Phase::HalfOpen { .. } => return None,
         };
         *phase = Phase::HalfOpen { successes, on_trial: true };
-        true
+        Some(true)
     }
 
     /// A request failed; says whether this opened the breaker.
@@ -277,15 +279,15 @@ mod tests {
         let breaker = opened();
         advance(Duration::from_secs(10)).await;
         assert_eq!((breaker.state(), breaker.admits()), (BreakerState::HalfOpen, true));
-        assert!(breaker.begin());
-        assert!(!breaker.admits() && !breaker.begin());
+        assert_eq!(breaker.begin(), Some(true));
+        assert_eq!((breaker.admits(), breaker.begin()), (false, None));
         breaker.abandon_trial();
-        assert!(breaker.admits() && breaker.begin());
+        assert_eq!((breaker.admits(), breaker.begin()), (true, Some(true)));
         assert!(breaker.fail(true), "a failed trial opens it again");
-        assert!(!breaker.admits());
+        assert_eq!((breaker.admits(), breaker.begin()), (false, None));
         advance(Duration::from_secs(10)).await;
-        assert!(breaker.begin() && breaker.succeed(true));
-        assert_eq!((breaker.state(), breaker.begin()), (BreakerState::Closed, false));
+        assert_eq!((breaker.begin(), breaker.succeed(true)), (Some(true), true));
+        assert_eq!((breaker.state(), breaker.begin()), (BreakerState::Closed, Some(false)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -293,7 +295,7 @@ mod tests {
         let breaker = opened();
         assert!(!breaker.fail(false) && !breaker.succeed(false));
         advance(Duration::from_secs(10)).await;
-        assert!(breaker.begin());
+        assert_eq!(breaker.begin(), Some(true));
         assert!(!breaker.fail(false) && !breaker.succeed(false));
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
     }

@@ -127,11 +127,13 @@ async fn learn(cluster: &Cluster, worker: &Arc<Worker>, client: &Client) {
         listing.and_then(|body| Model::list(&body).map_err(|error| ProbeError::Body(error.into())));
     match models {
         Ok(models) => {
-            let before = worker.models();
             let ids = |models: &[Model]| -> Vec<_> {
                 models.iter().map(|model| model.id.clone()).collect()
             };
-            if worker.engine().is_some() && worker.is_up() && ids(&before) == ids(&models) {
+            if worker.engine().is_some() && worker.is_up() && ids(&worker.models()) == ids(&models)
+            {
+                // What it says of them may be new.
+                worker.set_models(models);
                 return;
             }
             let mut engine = models.iter().find_map(|model| model.engine);

@@ -245,7 +245,8 @@ impl Worker {
         let sent = self.tokens.all.load(Ordering::Relaxed);
         let mut seen = self.tokens.at_reading.lock().unwrap_or_else(PoisonError::into_inner);
         match *seen {
-            Some((at, before)) if at == read_at => sent.saturating_sub(before),
+            // Who has an older reading still counts from the newer one, as everybody soon will.
+            Some((at, before)) if at >= read_at => sent.saturating_sub(before),
             _ => {
                 *seen = Some((read_at, sent));
                 0

@@ -1,7 +1,7 @@
 //! The metrics pages of one worker, one for each of its nodes.
 
 use futures_util::future;
-use http::Uri;
+use http::{Uri, uri::Authority};
 use tokio::time::{self, Instant};
 
 use crate::{
@@ -77,7 +77,9 @@ impl Place {
             Ok(Ok(None)) => return Err(State::Malformed),
             Ok(Err(error)) => error,
         };
-        tracing::debug!("the page at {} {error}", self.uri);
+        // A query may hold a key.
+        let (host, path) = (self.uri.authority().map_or("", Authority::as_str), self.uri.path());
+        tracing::debug!("the page at {host}{path} {error}");
         Err(error.state())
     }
 
