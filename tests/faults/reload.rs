@@ -76,6 +76,36 @@ async fn a_wrong_file_changes_nothing() {
     .await;
 }
 
+/// What reads its KV cache must hear of that, too.
+#[tokio::test]
+async fn a_worker_may_change_its_role() {
+    bounded(async {
+        let engines = [
+            sim(SimConfig::default()).await,
+            sim(SimConfig::default()).await,
+            sim(SimConfig::default()).await,
+        ];
+        let [prefill, decode, turns] = engines.each_ref().map(SimEngine::url);
+        let pair = |prefill: &str, decode: &str| {
+            format!("pd-disaggregation = true\nprefill = [{prefill}]\ndecode = [{decode}]\n")
+        };
+        let before = pair(&format!("'{prefill}', '{turns}'"), &format!("'{decode}'"));
+        let after = pair(&format!("'{prefill}'"), &format!("'{decode}', '{turns}'"));
+        let folder = Folder::new();
+        let file = folder.put(FILE, &before);
+        let router = Plimsoll::start(&format!("--config {file}")).await;
+        let reads = |page: &Page, role: &str| {
+            let labels = [("worker", &*turns), ("role", role)];
+            page.sum("plimsoll_worker_kv_capacity_tokens", &labels) > 0.0
+        };
+        router.page_when(|page| reads(page, "prefill")).await;
+        folder.put(FILE, &after);
+        router.signal("HUP").await;
+        router.page_when(|page| reads(page, "decode") && !reads(page, "prefill")).await;
+    })
+    .await;
+}
+
 /// A worker that is to go ends what it has begun.
 #[tokio::test]
 async fn a_stream_outlives_its_workers_line() {

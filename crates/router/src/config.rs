@@ -38,8 +38,8 @@ pub struct RouterConfig {
     pub engine: Option<Engine>,
     /// After how much silence a stream gets a comment; `None` for never.
     pub sse_keepalive: Option<Duration>,
-    /// Request headers that may bring an id, `x-request-id` behind them; the first that is there
-    /// counts. The id goes on, and back to the client, as `x-request-id`.
+    /// Request headers that may bring an id where there is no `x-request-id`, as which it goes on, and
+    /// back to the client; the first that is there counts.
     pub request_id_headers: Vec<HeaderName>,
     /// The `authorization` that clients must send, `Bearer` included. Workers get it too, unless
     /// there is a `worker_authorization`.

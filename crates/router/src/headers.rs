@@ -110,11 +110,14 @@ fn remove(headers: &mut HeaderMap, is_out: impl Fn(&HeaderName) -> bool) {
     }
 }
 
-/// The request's id: as the client names it in the first of `names` that it sent, else in
-/// `x-request-id`, else a new one; an empty name is none. It is left in the headers as `x-request-id`.
+/// The request's id: as the client names it in `x-request-id`, else in the first of `names` that it
+/// sent, else a new one; an empty name is none. It is left in the headers as `x-request-id`.
 pub(crate) fn request_id(headers: &mut HeaderMap, names: &[HeaderName]) -> HeaderValue {
     let named = |name: &HeaderName| headers.get(name).filter(|id| !id.is_empty()).cloned();
-    let id = names.iter().chain([&REQUEST_ID]).find_map(named).unwrap_or_else(new_id);
+    if let Some(id) = named(&REQUEST_ID) {
+        return id;
+    }
+    let id = names.iter().find_map(named).unwrap_or_else(new_id);
     headers.insert(REQUEST_ID, id.clone());
     id
 }

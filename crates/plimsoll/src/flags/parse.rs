@@ -9,6 +9,7 @@ use super::{
     error::Problem,
     layer::Setting,
     place::{Given, Place},
+    secret::without_user_info,
     syntax::Syntax,
     table::{Flags, refused},
 };
@@ -28,7 +29,7 @@ pub(crate) fn parse(
             "help" => Ok(Command::Print(Flags::command().render_help().to_string())),
             "kv" => small(rest, Command::Kv).and_then(with_usable_key),
             "check" => check(rest, variables),
-            _ => Err(UsageError::NoSuchCommand(first.clone())),
+            _ => Err(UsageError::NoSuchCommand(without_user_info(first))),
         },
         _ => launch(&words, variables),
     }

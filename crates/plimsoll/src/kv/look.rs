@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use http::HeaderValue;
 use plimsoll_scrape::{Report, ScrapeConfig, Target, WorkerReport};
-use plimsoll_wire::Backend;
+use plimsoll_wire::{Backend, Role};
 use tokio::{task::JoinSet, time::Instant};
 
 use super::{
@@ -34,8 +34,8 @@ pub(super) struct Looker {
 #[derive(Debug)]
 struct Known {
     url: Arc<str>,
-    /// It is read directly.
-    is_watched: bool,
+    /// What it is read directly as, if it is.
+    watched_as: Option<Role>,
     /// It was read directly with success, so it is not asked again whether it is a router.
     is_engine: bool,
 }
@@ -50,7 +50,7 @@ impl Looker {
         let mut seen = HashSet::new();
         let targets = flags.targets.iter().filter(|url| seen.insert(url.as_str()));
         let known =
-            |url: &String| Known { url: url.as_str().into(), is_watched: false, is_engine: false };
+            |url: &String| Known { url: url.as_str().into(), watched_as: None, is_engine: false };
         let config = upstream.read(ScrapeConfig {
             timeout: PATIENCE.mul_f64(0.9),
             stale_after: PATIENCE * 2,
@@ -77,7 +77,7 @@ impl Looker {
                 None => take(&mut direct, &target.url),
             };
             let has_reading = !found.is_empty() && found.iter().all(WorkerReport::has_reading);
-            target.is_engine |= target.is_watched && has_reading;
+            target.is_engine |= target.watched_as.is_some() && has_reading;
             is_complete &= has_reading;
             // A worker may be a target itself and one of a router's.
             workers.extend(found.into_iter().filter(|it| seen.insert(it.worker.clone())));
@@ -98,20 +98,21 @@ impl Looker {
         // A task that panicked leaves its target without a report, as one that does not answer.
         while let Some(answer) = questions.join_next().await {
             let Ok((index, answer)) = answer else { continue };
-            let Known { url, is_watched, .. } = &mut self.targets[index];
+            let Known { url, watched_as, .. } = &mut self.targets[index];
             match answer {
                 Answer::Router(report) => {
                     self.probe.forget(url);
-                    *is_watched = false;
+                    *watched_as = None;
                     reports[index] = Some(*report);
                 }
                 Answer::ClientPort(place) => {
                     eprintln!("plimsoll: {url} is a router's port for clients: {place}");
                 }
-                Answer::Engine(role) if !*is_watched => {
+                // One that was not up did not say its role.
+                Answer::Engine(role) if *watched_as != Some(role) => {
                     let backend = Backend { url: Arc::clone(url), role, bootstrap_port: None };
                     self.probe.watch(Target { backend, metrics_urls: Vec::new() });
-                    *is_watched = true;
+                    *watched_as = Some(role);
                 }
                 Answer::Engine(_) => {}
             }

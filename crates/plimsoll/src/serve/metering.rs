@@ -1,6 +1,6 @@
 //! The layers above the router, and the sinks of what they count.
 
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use http::{HeaderName, HeaderValue};
 use plimsoll::{
@@ -8,7 +8,7 @@ use plimsoll::{
     tenant_header,
 };
 use plimsoll_router::Router;
-use tokio::{task, time};
+use tokio::{sync::oneshot, time};
 use tower::{ServiceBuilder, util::option_layer};
 use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
@@ -37,10 +37,16 @@ pub(super) fn open(place: Option<&UsageLogPlace>) -> Result<Option<UsageLog>, Se
     log.map(Some).map_err(|source| ServeError::UsageLog { path, source })
 }
 
-/// Writes what is left of the usage log, off this thread: the disk may be slow.
+/// Writes what is left of the usage log, off this thread: the disk may be slow, and a thread of the
+/// runtime's would be waited for however slow it is.
 pub(super) async fn close(log: UsageLog) {
-    let closing = task::spawn_blocking(|| log.close());
-    if time::timeout(CLOSING, closing).await.is_err() {
+    let (closed, is_closed) = oneshot::channel();
+    thread::spawn(|| {
+        log.close();
+        // Nobody may be waiting any more.
+        let _ = closed.send(());
+    });
+    if time::timeout(CLOSING, is_closed).await.is_err() {
         tracing::error!("the usage log was not written to its end: it takes too long");
     }
 }

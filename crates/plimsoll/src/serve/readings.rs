@@ -1,14 +1,12 @@
 //! The workers' KV caches, read beside the traffic.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use http::HeaderValue;
 use plimsoll::PageSource;
 use plimsoll_router::Cluster;
 use plimsoll_scrape::{ScrapeConfig, Scraper, Snapshot, Target};
+use plimsoll_wire::Backend;
 use tokio::time::Instant;
 
 use crate::{flags, upstream::Upstream};
@@ -41,16 +39,23 @@ impl Readings {
     /// Reads whatever workers there are, until the task is dropped.
     pub(super) async fn follow(self: Arc<Self>) {
         let mut changes = self.cluster.changes();
-        let mut watched = HashSet::new();
+        let mut watched = HashMap::<Arc<str>, Backend>::new();
         loop {
             changes.mark_unchanged();
             let workers = self.cluster.workers();
-            let live: HashSet<_> = workers.iter().map(|worker| worker.url().clone()).collect();
-            for gone in watched.difference(&live) {
+            let live: HashMap<Arc<str>, Backend> = workers
+                .iter()
+                .map(|worker| (worker.url().clone(), worker.backend().clone()))
+                .collect();
+            for gone in watched.keys().filter(|url| !live.contains_key(*url)) {
                 self.scraper.forget(gone);
             }
-            for worker in workers.iter().filter(|worker| !watched.contains(worker.url())) {
-                let backend = worker.backend().clone();
+            // One that came back under the same URL may do something else now.
+            for backend in workers.iter().map(|worker| worker.backend()) {
+                if watched.get(&backend.url) == Some(backend) {
+                    continue;
+                }
+                let backend = backend.clone();
                 let pages = self.pages.iter().filter(|(of, _)| **of == *backend.url);
                 let metrics_urls = pages.map(|(_, page)| page.clone()).collect();
                 self.scraper.watch(Target { backend, metrics_urls });

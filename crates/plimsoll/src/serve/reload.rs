@@ -1,6 +1,6 @@
 //! What is read anew while the process runs, at `SIGHUP`: workers and the level of the log.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, fmt};
 
 use plimsoll_router::Cluster;
 use plimsoll_wire::Backend;
@@ -15,8 +15,8 @@ use crate::{
     logs::Logs,
 };
 
-/// The command line and the environment, which name a file that may have changed.
-#[derive(Debug)]
+/// The command line and the environment, which name a file that may have changed. They may hold keys:
+/// nothing of them is shown.
 pub(crate) struct Reload {
     arguments: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
@@ -31,6 +31,12 @@ pub(crate) struct Reload {
     /// What clients are shown.
     #[cfg(feature = "tls")]
     tls: Option<Serving>,
+}
+
+impl fmt::Debug for Reload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reload").finish_non_exhaustive()
+    }
 }
 
 // === impl Reload ===

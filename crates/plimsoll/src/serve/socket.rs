@@ -175,7 +175,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Write for Socket<T> {
         if !waits && self.activity.is_read.load(Ordering::Relaxed) {
             self.read_ahead(cx)?;
         }
-        Pin::new(&mut self.io).poll_flush(cx)
+        // What TLS has taken may still be here.
+        let flushed = Pin::new(&mut self.io).poll_flush(cx);
+        self.activity.note_written(flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

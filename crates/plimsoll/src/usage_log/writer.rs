@@ -84,7 +84,9 @@ impl Writer {
         match self.target.write(&lines) {
             Ok(()) => (self.failing, self.torn) = (false, false),
             Err((written, error)) => {
-                let missing = lines[written..].iter().filter(|&&byte| byte == b'\n').count();
+                // The line end of a torn line is none of these.
+                let whole = &lines[written.max(usize::from(self.torn))..];
+                let missing = whole.iter().filter(|&&byte| byte == b'\n').count();
                 self.lost.fetch_add(missing as u64, Ordering::Relaxed);
                 if written > 0 {
                     self.torn = lines[written - 1] != b'\n';
