@@ -22,8 +22,8 @@ pub(super) enum Answer {
     Router(Box<Report>),
     /// A router's port for clients, and what it says of where its metrics are.
     ClientPort(String),
-    /// Anything else; its role as far as it says one.
-    Engine(Role),
+    /// Anything else, or nobody; its role, if it says one.
+    Engine(Option<Role>),
 }
 
 /// What is of interest among SGLang's arguments.
@@ -57,15 +57,15 @@ pub(super) async fn ask(client: Client, target: &str, key: Option<HeaderValue>) 
             }
         }
         Ok(_) => {}
-        Err(_) => return Answer::Engine(Role::Plain),
+        Err(_) => return Answer::Engine(None),
     }
     for path in SERVER_INFO {
         let answer = client.get(&format!("{target}{path}"), key.as_ref(), WITHIN).await;
         if let Ok((StatusCode::OK, body)) = answer {
-            return Answer::Engine(role(&body));
+            return Answer::Engine(Some(role(&body)));
         }
     }
-    Answer::Engine(Role::Plain)
+    Answer::Engine(None)
 }
 
 /// What a router says at its port for clients of where its metrics are.

@@ -108,21 +108,48 @@ impl Looker {
                 Answer::ClientPort(place) => {
                     eprintln!("plimsoll: {url} is a router's port for clients: {place}");
                 }
-                // One that was not up did not say its role.
-                Answer::Engine(role) if *watched_as != Some(role) => {
-                    let backend = Backend { url: Arc::clone(url), role, bootstrap_port: None };
-                    self.probe.watch(Target { backend, metrics_urls: Vec::new() });
-                    *watched_as = Some(role);
+                Answer::Engine(said) => {
+                    let role = role(said, *watched_as);
+                    if *watched_as != Some(role) {
+                        let backend = Backend { url: Arc::clone(url), role, bootstrap_port: None };
+                        self.probe.watch(Target { backend, metrics_urls: Vec::new() });
+                        *watched_as = Some(role);
+                    }
                 }
-                Answer::Engine(_) => {}
             }
         }
         reports
     }
 }
 
+/// What an engine is read as: it may say so late, and say nothing for a while after that.
+fn role(said: Option<Role>, before: Option<Role>) -> Role {
+    said.or(before).unwrap_or(Role::Plain)
+}
+
 /// Takes the worker with this URL out.
 fn take(workers: &mut Vec<WorkerReport>, url: &str) -> Vec<WorkerReport> {
     let index = workers.iter().position(|worker| worker.worker == url);
     index.map(|index| workers.swap_remove(index)).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_wire::Role;
+
+    use super::role;
+
+    #[test]
+    fn a_role_is_kept_while_the_engine_says_nothing() {
+        let mut before = None;
+        for (said, wanted) in [
+            (None, Role::Plain),
+            (Some(Role::Decode), Role::Decode),
+            (None, Role::Decode),
+            (Some(Role::Plain), Role::Plain),
+        ] {
+            assert_eq!(role(said, before), wanted, "{said:?} after {before:?}");
+            before = Some(wanted);
+        }
+    }
 }
