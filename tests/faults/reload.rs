@@ -12,14 +12,15 @@ fn urls(engines: &[&SimEngine]) -> String {
     format!("worker-urls = [{}]\npolicy = \"round_robin\"\n", urls.join(", "))
 }
 
+async fn three() -> [SimEngine; 3] {
+    let one = || sim(SimConfig::default());
+    [one().await, one().await, one().await]
+}
+
 #[tokio::test]
 async fn workers_follow_the_file() {
     bounded(async {
-        let engines = [
-            sim(SimConfig::default()).await,
-            sim(SimConfig::default()).await,
-            sim(SimConfig::default()).await,
-        ];
+        let engines = three().await;
         let [stays, goes, comes] = &engines;
         let folder = Folder::new();
         let file = folder.put(FILE, &urls(&[stays, goes]));
@@ -80,11 +81,7 @@ async fn a_wrong_file_changes_nothing() {
 #[tokio::test]
 async fn a_worker_may_change_its_role() {
     bounded(async {
-        let engines = [
-            sim(SimConfig::default()).await,
-            sim(SimConfig::default()).await,
-            sim(SimConfig::default()).await,
-        ];
+        let engines = three().await;
         let [prefill, decode, turns] = engines.each_ref().map(SimEngine::url);
         let pair = |prefill: &str, decode: &str| {
             format!("pd-disaggregation = true\nprefill = [{prefill}]\ndecode = [{decode}]\n")

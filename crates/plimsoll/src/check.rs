@@ -46,9 +46,6 @@ pub(crate) fn run(launches: &[Launch]) -> Result<ExitCode, Box<dyn Error>> {
 /// A table of the workers, and whether each is up, has a reading and is what it was given as.
 async fn check(settings: &Settings) -> (String, bool) {
     let (workers, all_found) = workers(settings).await;
-    if workers.is_empty() {
-        eprintln!("plimsoll: there are no workers");
-    }
     let key = settings.readings_authorization();
     let probe = Probe::new(settings.upstream.read(ScrapeConfig {
         // They are looked at once, soon: nothing grows old until then.
@@ -86,11 +83,11 @@ async fn check(settings: &Settings) -> (String, bool) {
     let all_up = health.iter().all(|health| health == "up");
     let all_read = report.workers.iter().all(WorkerReport::has_reading);
     let all_match = report.workers.iter().all(|worker| worker.mismatch.is_none());
-    let has_workers = !workers.is_empty();
-    (table(&report, &health), has_workers && all_found && all_up && all_read && all_match)
+    (table(&report, &health), all_found && all_up && all_read && all_match)
 }
 
-/// The workers, those included that are found now, and whether all could be looked for.
+/// The workers, those included that are found now, and whether all could be looked for and there are
+/// any.
 async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
     let (mut workers, mut all_found) = (serve::workers(&settings.topology), true);
     let names = &settings.worker_names;
@@ -117,6 +114,10 @@ async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
     // One may be named twice, and be found once more: it is one, and has one line.
     let mut seen = HashSet::new();
     workers.retain(|worker| seen.insert(worker.url.clone()));
+    if workers.is_empty() {
+        eprintln!("plimsoll: there are no workers");
+        all_found = false;
+    }
     (workers, all_found)
 }
 

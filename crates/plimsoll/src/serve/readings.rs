@@ -1,6 +1,9 @@
 //! The workers' KV caches, read beside the traffic.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use http::HeaderValue;
 use plimsoll::PageSource;
@@ -39,23 +42,17 @@ impl Readings {
     /// Reads whatever workers there are, until the task is dropped.
     pub(super) async fn follow(self: Arc<Self>) {
         let mut changes = self.cluster.changes();
-        let mut watched = HashMap::<Arc<str>, Backend>::new();
+        let mut watched = HashSet::<Backend>::new();
         loop {
             changes.mark_unchanged();
             let workers = self.cluster.workers();
-            let live: HashMap<Arc<str>, Backend> = workers
-                .iter()
-                .map(|worker| (worker.url().clone(), worker.backend().clone()))
-                .collect();
-            for gone in watched.keys().filter(|url| !live.contains_key(*url)) {
-                self.scraper.forget(gone);
+            // One that came back under its URL may do something else now: it is another.
+            let live: HashSet<_> = workers.iter().map(|worker| worker.backend().clone()).collect();
+            for gone in watched.difference(&live) {
+                self.scraper.forget(&gone.url);
             }
-            // One that came back under the same URL may do something else now.
-            for backend in workers.iter().map(|worker| worker.backend()) {
-                if watched.get(&backend.url) == Some(backend) {
-                    continue;
-                }
-                let backend = backend.clone();
+            for worker in workers.iter().filter(|worker| !watched.contains(worker.backend())) {
+                let backend = worker.backend().clone();
                 let pages = self.pages.iter().filter(|(of, _)| **of == *backend.url);
                 let metrics_urls = pages.map(|(_, page)| page.clone()).collect();
                 self.scraper.watch(Target { backend, metrics_urls });

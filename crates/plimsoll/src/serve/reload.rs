@@ -33,12 +33,6 @@ pub(crate) struct Reload {
     tls: Option<Serving>,
 }
 
-impl fmt::Debug for Reload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reload").finish_non_exhaustive()
-    }
-}
-
 // === impl Reload ===
 
 impl Reload {
@@ -137,5 +131,11 @@ impl Reload {
             added.is_ok()
         });
         tracing::info!("the configuration was read anew: {changes} changes of workers");
+    }
+}
+
+impl fmt::Debug for Reload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reload").finish_non_exhaustive()
     }
 }

@@ -77,8 +77,16 @@ mod tests {
 
     #[test]
     fn who_asks_for_another_is_not() {
-        for name in ["forwarded", "via", "origin", "sec-fetch-site", "x-forwarded-for", "x-real-ip"]
-        {
+        for name in [
+            "forwarded",
+            "via",
+            "origin",
+            "sec-fetch-site",
+            "x-forwarded-for",
+            "x-forwarded-host",
+            "x-forwarded-proto",
+            "x-real-ip",
+        ] {
             let peer = PeerAddr("127.0.0.1:5".parse().unwrap());
             let request = Request::post("/workers").extension(peer).header(name, "x");
             assert!(require_local(&request.body(()).unwrap()).is_err(), "{name}");

@@ -13,6 +13,7 @@ use super::{
     prefill::{Prefill, PrefillFailure, Tail},
 };
 use crate::{
+    RouteError,
     body::{PairBody, RelayBody},
     dispatch::Attempted,
 };
@@ -35,16 +36,8 @@ pub(crate) async fn answer(prefill: Prefill, mut decode: Head) -> Attempted {
         Poll::Pending => Pin::new(&mut decode).poll(cx).map(Ok),
     });
     let response = match answer.await {
-        Err(failure) => {
-            if let PrefillFailure::Error(error) = &failure {
-                decode.blame(error);
-            }
-            return failure.into_attempted();
-        }
-        Ok(Err(error)) => {
-            prefill.blame(&error);
-            return Attempted::error(error);
-        }
+        Err(failure) => return by_prefill(failure, |error| decode.blame(error)),
+        Ok(Err(error)) => return by_decode(error, &mut prefill),
         Ok(Ok(response)) => response,
     };
     if !response.status().is_success() {
@@ -57,19 +50,25 @@ pub(crate) async fn answer(prefill: Prefill, mut decode: Head) -> Attempted {
         Poll::Pending => body.poll_first(cx).map(Ok),
     });
     match begun.await {
-        Err(failure) => {
-            if let PrefillFailure::Error(error) = &failure {
-                body.blame(error);
-            }
-            failure.into_attempted()
-        }
-        Ok(Err(error)) => {
-            prefill.blame(&error);
-            Attempted::error(error)
-        }
+        Err(failure) => by_prefill(failure, |error| body.blame(error)),
+        Ok(Err(error)) => by_decode(error, &mut prefill),
         Ok(Ok(())) => {
             let body = PairBody::new(body, prefill);
             Attempted::Answered(Response::from_parts(parts, body.into()))
         }
     }
+}
+
+/// Prefill failed so, and decode's leg hears of it.
+fn by_prefill(failure: PrefillFailure, blame: impl FnOnce(&RouteError)) -> Attempted {
+    if let PrefillFailure::Error(error) = &failure {
+        blame(error);
+    }
+    failure.into_attempted()
+}
+
+/// Decode failed so, and prefill's leg hears of it.
+fn by_decode(error: RouteError, prefill: &mut Tail) -> Attempted {
+    prefill.blame(&error);
+    Attempted::error(error)
 }

@@ -127,11 +127,9 @@ async fn learn(cluster: &Cluster, worker: &Arc<Worker>, client: &Client) {
         listing.and_then(|body| Model::list(&body).map_err(|error| ProbeError::Body(error.into())));
     match models {
         Ok(models) => {
-            let ids = |models: &[Model]| -> Vec<_> {
-                models.iter().map(|model| model.id.clone()).collect()
-            };
-            if worker.engine().is_some() && worker.is_up() && ids(&worker.models()) == ids(&models)
-            {
+            let ids = |model: &Model| model.id.clone();
+            let has_same = worker.models().iter().map(ids).eq(models.iter().map(ids));
+            if worker.engine().is_some() && worker.is_up() && has_same {
                 // What it says of them may be new.
                 worker.set_models(models);
                 return;
