@@ -7,7 +7,7 @@ use plimsoll_sim::replay::{Reply, Step};
 use tokio::time::Instant;
 
 use super::CHAT;
-use crate::support::{Exchange, Pair, bounded, chat, stream_of, text_event};
+use crate::support::{Exchange, Log, Pair, bounded, chat, stream_of, text_event};
 
 /// How long after decode's end prefill ends.
 const LATE: Duration = Duration::from_millis(700);
@@ -70,6 +70,22 @@ async fn after_a_stream() {
         whole_answer(&pair, ",\"stream\":true").await;
         whole_answer(&pair, ",\"stream\":true,\"stream_options\":{\"include_usage\":true}").await;
         assert_known(&pair, 2).await;
+    })
+    .await;
+}
+
+/// The end of the process waits for it too, and the request's line has what it says.
+#[tokio::test]
+async fn as_the_process_ends() {
+    bounded(async {
+        let (log, answer) =
+            (Log::new(), || Reply::json(200, &format!("{{\"choices\":[],{USAGE}}}")));
+        let mut pair = Pair::start(&log.flag(), |_| late(), move |_| answer()).await;
+        whole_answer(&pair, "").await;
+        pair.router.signal("TERM").await;
+        assert_eq!(pair.router.ended().await.code(), Some(0));
+        let [line] = <[_; 1]>::try_from(log.lines()).expect("one line");
+        assert_eq!(line["usage"]["cached"].as_u64(), Some(64), "{line}");
     })
     .await;
 }

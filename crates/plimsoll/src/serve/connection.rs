@@ -181,6 +181,7 @@ impl<S: Serve> Connections<S> {
         let mut ended = pin!(async {
             graceful.shutdown().await;
             drain.settled().await;
+            cluster.settled().await;
         });
         tokio::select! {
             () = &mut ended => return,

@@ -20,6 +20,7 @@ use arc_swap::ArcSwap;
 use http::HeaderValue;
 use plimsoll_wire::{Backend, Role};
 use tokio::{sync::watch, task::JoinSet};
+use tokio_util::task::TaskTracker;
 
 pub(crate) use self::choose::{Team, Wanted};
 use self::live::{LiveSet, Workers};
@@ -53,6 +54,8 @@ pub struct Cluster {
     rooms: Rooms,
     /// The names of all models that a worker serves or has served.
     served: ArcSwap<HashSet<Arc<str>>>,
+    /// The legs of prefill that run on though their requests have been answered.
+    tails: TaskTracker,
 }
 
 /// What became of a worker that was to go.
@@ -92,6 +95,7 @@ impl Cluster {
             retries: Retries::default(),
             rooms: Rooms::new(),
             served: ArcSwap::default(),
+            tails: TaskTracker::new(),
         };
         for backend in workers {
             if let Err(error) = cluster.take_in(backend) {
@@ -168,6 +172,13 @@ impl Cluster {
         self.gate.cut().give();
     }
 
+    /// Waits until no answered request is counted any more: of a pair's, prefill's reply may end after
+    /// the answer, by 2 s at most. For the end of the process, once no request runs.
+    pub async fn settled(&self) {
+        self.tails.close();
+        self.tails.wait().await;
+    }
+
     /// Requests that wait for room.
     pub fn queue_depth(&self) -> usize {
         self.gate.waiting()
@@ -202,6 +213,10 @@ impl Cluster {
 
     pub(crate) fn config(&self) -> &RouterConfig {
         &self.config
+    }
+
+    pub(crate) fn tails(&self) -> &TaskTracker {
+        &self.tails
     }
 
     pub(crate) fn rooms(&self) -> &Rooms {

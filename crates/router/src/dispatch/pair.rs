@@ -58,7 +58,7 @@ impl Dispatch {
                     self.router.head(prefill, Some(writer), &self.parts, body.clone(), reuse);
                 let prefill = Prefill::new(head, self.endpoint, self.asked(), reporter);
                 let decode = self.router.head(decode, Some(reader), &self.parts, body, reuse);
-                Ok(pair::answer(prefill, decode).await)
+                Ok(pair::answer(prefill, decode, self.router.cluster().tails()).await)
             }
             Engine::Vllm => {
                 if self.endpoint == Endpoint::Generate {

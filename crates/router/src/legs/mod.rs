@@ -7,7 +7,8 @@
 //!
 //! The prefill worker's own reply says how much of the prompt was cached. It may end after decode's
 //! last byte, so once the client has its whole answer the [`prefill`] leg is left to end by itself,
-//! for 2 s at most: the one task that outlives a request.
+//! for 2 s at most: the one task that outlives a request, and the process waits for it
+//! ([`Cluster::settled`](crate::Cluster::settled)).
 
 mod head;
 mod leg_body;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use http::Response;
+use tokio_util::task::TaskTracker;
 
 use super::{
     Head,
@@ -23,9 +24,9 @@ use crate::{
 /// still answered with its own status, and whatever fails until then can be tried elsewhere.
 ///
 /// The first failure of a leg's transport, or the first error status, ends it; the other leg is
-/// cancelled.
-pub(crate) async fn answer(prefill: Prefill, mut decode: Head) -> Attempted {
-    let mut prefill = Tail::new(prefill);
+/// cancelled. Prefill's is one of `tails` once the answer is whole.
+pub(crate) async fn answer(prefill: Prefill, mut decode: Head, tails: &TaskTracker) -> Attempted {
+    let mut prefill = Tail::new(prefill, tails.clone());
     let answer = poll_fn(|cx| match prefill.poll_failure(cx) {
         // What prefill reports may come of decode's death.
         Poll::Ready(failure) if failure.is_reported() => match Pin::new(&mut decode).poll(cx) {

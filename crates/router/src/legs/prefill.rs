@@ -19,6 +19,7 @@ use tokio::{
     runtime,
     time::{self, Instant},
 };
+use tokio_util::task::TaskTracker;
 
 use super::{Head, LegBody, said::message};
 use crate::{RouteError, dispatch::Attempted, headers};
@@ -69,6 +70,8 @@ pub(crate) struct Tail {
     /// There until the reply has ended.
     prefill: Option<Prefill>,
     answered: bool,
+    /// Those that are left to end by themselves.
+    tails: TaskTracker,
 }
 
 // === impl Prefill ===
@@ -168,8 +171,8 @@ impl PrefillFailure {
 // === impl Tail ===
 
 impl Tail {
-    pub(crate) fn new(prefill: Prefill) -> Self {
-        Self { prefill: Some(prefill), answered: false }
+    pub(crate) fn new(prefill: Prefill, tails: TaskTracker) -> Self {
+        Self { prefill: Some(prefill), answered: false, tails }
     }
 
     /// Ready if the leg fails; pending for good once it has ended well.
@@ -200,7 +203,7 @@ impl Drop for Tail {
     fn drop(&mut self) {
         if let Some(prefill) = self.prefill.take().filter(|_| self.answered) {
             if let Ok(runtime) = runtime::Handle::try_current() {
-                runtime.spawn(time::timeout(MAX_TAIL, prefill));
+                self.tails.spawn_on(time::timeout(MAX_TAIL, prefill), &runtime);
             }
         }
     }
