@@ -8,6 +8,7 @@ mod accept;
 mod answering;
 mod assembly;
 mod connection;
+mod family;
 mod found;
 mod loads;
 mod metering;

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::{Display, Write},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -11,7 +10,7 @@ use plimsoll_router::{AttemptResult, Cluster, Worker};
 use plimsoll_scrape::exposition::escaped;
 use plimsoll_wire::Role;
 
-use super::readings::Readings;
+use super::{family, readings::Readings};
 
 /// Writes the workers' families of the SGLang router.
 #[derive(Debug)]
@@ -111,13 +110,13 @@ impl PageSource for SmgMetrics {
         let workers: Vec<_> = live.iter().map(|worker| Shown::of(worker)).collect();
         for (name, help, value) in GAUGES {
             let samples = workers.iter().map(|worker| (worker.label(), value(worker)));
-            family(page, (name, "gauge", help), samples);
+            family::write(page, (name, "gauge", help), samples);
         }
         let sizes = self.pool_sizes(&workers);
         let samples = sizes.iter().map(|((role, model), size)| {
             (format!("{},model=\"{model}\"", role_labels(*role)), *size)
         });
-        family(page, ("smg_worker_pool_size", "gauge", "Workers, up or not."), samples);
+        family::write(page, ("smg_worker_pool_size", "gauge", "Workers, up or not."), samples);
         let outcomes = workers.iter().flat_map(|worker| {
             let outcomes = worker.breaker.outcomes.iter();
             outcomes.map(|(outcome, count)| {
@@ -125,13 +124,13 @@ impl PageSource for SmgMetrics {
             })
         });
         let help = "Legs by what they mean to the worker's breaker.";
-        family(page, ("smg_worker_cb_outcomes_total", "counter", help), outcomes);
+        family::write(page, ("smg_worker_cb_outcomes_total", "counter", help), outcomes);
         let errors = self.errors(&live);
         let samples = errors.iter().map(|((role, error_type), count)| {
             (format!("{},error_type=\"{error_type}\"", role_labels(*role)), *count)
         });
         let help = "Legs that failed on the worker's side.";
-        family(page, ("smg_worker_errors_total", "counter", help), samples);
+        family::write(page, ("smg_worker_errors_total", "counter", help), samples);
     }
 }
 
@@ -195,22 +194,4 @@ fn count(sums: &mut ByType, worker: &Worker) {
 
 fn role_labels(role: Role) -> String {
     format!("worker_type=\"{}\",connection_mode=\"http\"", SmgSink::worker_type(role))
-}
-
-/// Writes a family, unless it has no sample.
-fn family(
-    page: &mut String,
-    (name, kind, help): (&str, &str, &str),
-    samples: impl Iterator<Item = (impl Display, u64)>,
-) {
-    let mut samples = samples.peekable();
-    if samples.peek().is_none() {
-        return;
-    }
-    // Writing to a string cannot fail.
-    let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} {kind}");
-    for (labels, value) in samples {
-        let _ = writeln!(page, "{name}{{{labels}}} {value}");
-    }
-    page.push('\n');
 }

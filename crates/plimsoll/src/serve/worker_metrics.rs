@@ -1,9 +1,11 @@
 //! The metrics that follow a worker's life, written when the page is.
 
-use std::{fmt::Write, sync::Arc};
+use std::sync::Arc;
 
 use plimsoll::PageSource;
 use plimsoll_router::{AttemptResult, Cluster, RetryReason, WAIT_BOUNDS, Worker};
+
+use super::family;
 
 /// Writes the workers' families.
 #[derive(Debug)]
@@ -33,49 +35,18 @@ impl WorkerMetrics {
         Self(cluster)
     }
 
-    fn write_to(&self, page: &mut String) -> std::fmt::Result {
-        let workers = self.0.workers();
-        let name = "plimsoll_attempts_total";
-        writeln!(page, "# HELP {name} Legs of requests by worker and by how they ended.")?;
-        writeln!(page, "# TYPE {name} counter")?;
-        for worker in workers.iter() {
-            for result in AttemptResult::ALL {
-                let (labels, count) = (labels(worker), worker.attempts(result));
-                writeln!(page, "{name}{{{labels},result=\"{}\"}} {count}", result.as_str())?;
-            }
-        }
-        for (name, help, value) in GAUGES {
-            writeln!(page, "\n# HELP {name} {help}\n# TYPE {name} gauge")?;
-            for worker in workers.iter() {
-                writeln!(page, "{name}{{{}}} {}", labels(worker), value(worker))?;
-            }
-        }
-        self.write_queue_to(page)?;
-        let name = "plimsoll_retries_total";
-        writeln!(page, "\n# HELP {name} Requests tried again, by why.\n# TYPE {name} counter")?;
-        for reason in RetryReason::ALL {
-            let count = self.0.retries().count(reason);
-            writeln!(page, "{name}{{reason=\"{}\"}} {count}", reason.as_str())?;
-        }
-        let name = "plimsoll_build_info";
-        writeln!(page, "\n# HELP {name} The version that runs.\n# TYPE {name} gauge")?;
-        writeln!(page, "{name}{{version=\"{}\"}} 1\n", env!("CARGO_PKG_VERSION"))
-    }
-
-    fn write_queue_to(&self, page: &mut String) -> std::fmt::Result {
-        let name = "plimsoll_queue_depth";
-        writeln!(page, "\n# HELP {name} Requests that wait for room.\n# TYPE {name} gauge")?;
-        writeln!(page, "{name} {}", self.0.queue_depth())?;
-        let name = "plimsoll_queue_wait_seconds";
+    fn write_queue(&self, page: &mut String) {
+        let head = ("plimsoll_queue_depth", "gauge", "Requests that wait for room.");
+        family::write(page, head, [("", self.0.queue_depth())]);
         let help = "Time that requests have waited for room, those that gave up included.";
-        writeln!(page, "\n# HELP {name} {help}\n# TYPE {name} histogram")?;
-        let (waits, mut total) = (self.0.queue_waits(), 0);
-        let bounds = WAIT_BOUNDS.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
-        for (bound, count) in bounds.zip(waits.counts()) {
-            total += count;
-            writeln!(page, "{name}_bucket{{le=\"{bound}\"}} {total}")?;
-        }
-        writeln!(page, "{name}_sum {}\n{name}_count {total}", waits.sum().as_secs_f64())
+        let (head, waits) = (("plimsoll_queue_wait_seconds", help), self.0.queue_waits());
+        family::write_histogram(
+            page,
+            head,
+            &WAIT_BOUNDS,
+            waits.counts(),
+            waits.sum().as_secs_f64(),
+        );
     }
 }
 
@@ -86,7 +57,26 @@ fn labels(worker: &Worker) -> String {
 
 impl PageSource for WorkerMetrics {
     fn write(&self, page: &mut String) {
-        // Writing to a string cannot fail.
-        let _ = self.write_to(page);
+        let workers = self.0.workers();
+        let attempts = workers.iter().flat_map(|worker| {
+            let labels = labels(worker);
+            AttemptResult::ALL.map(|result| {
+                (format!("{labels},result=\"{}\"", result.as_str()), worker.attempts(result))
+            })
+        });
+        let help = "Legs of requests by worker and by how they ended.";
+        family::write(page, ("plimsoll_attempts_total", "counter", help), attempts);
+        for (name, help, value) in GAUGES {
+            let samples = workers.iter().map(|worker| (labels(worker), value(worker)));
+            family::write(page, (name, "gauge", help), samples);
+        }
+        self.write_queue(page);
+        let retries = RetryReason::ALL.map(|reason| {
+            (format!("reason=\"{}\"", reason.as_str()), self.0.retries().count(reason))
+        });
+        let help = "Requests tried again, by why.";
+        family::write(page, ("plimsoll_retries_total", "counter", help), retries);
+        let version = [(concat!("version=\"", env!("CARGO_PKG_VERSION"), "\""), 1)];
+        family::write(page, ("plimsoll_build_info", "gauge", "The version that runs."), version);
     }
 }
