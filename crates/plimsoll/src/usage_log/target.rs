@@ -1,7 +1,7 @@
 use std::{
-    fs::File,
-    io::{self, Write},
-    path::PathBuf,
+    fs::{File, Metadata},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
 };
 
 /// Where the lines go.
@@ -28,6 +28,17 @@ impl Target {
         Ok(())
     }
 
+    /// Whether it ends amid a line, as one that was cut by a full disk or the end of a process does.
+    /// Not known of what cannot be read.
+    pub(super) fn is_torn(&self) -> Option<bool> {
+        let Self::File { path, file } = self else { return None };
+        let about = file.metadata().ok().filter(Metadata::is_file)?;
+        if about.len() == 0 {
+            return Some(false);
+        }
+        last_byte(path).ok().map(|last| last != b'\n')
+    }
+
     /// Writes whole lines, so that nothing is left in a buffer. Says how many bytes were written
     /// before it failed.
     pub(super) fn write(&mut self, lines: &[u8]) -> Result<(), (usize, io::Error)> {
@@ -52,6 +63,13 @@ impl Target {
     }
 }
 
-fn open(path: &PathBuf) -> io::Result<File> {
+fn open(path: &Path) -> io::Result<File> {
     File::options().append(true).create(true).open(path)
+}
+
+fn last_byte(path: &Path) -> io::Result<u8> {
+    let (mut file, mut last) = (File::open(path)?, [0]);
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last[0])
 }

@@ -106,6 +106,25 @@ fn a_file_that_was_moved_away_is_left_alone_once_reopened() {
     assert_eq!((moved.lines().len(), file.lines().len()), (1, 2));
 }
 
+/// What a process left that was killed as it wrote.
+#[test]
+fn a_file_that_ends_amid_a_line_gets_whole_lines_nevertheless() {
+    let file = Scratch::new("torn");
+    let wrote = |lines: usize| {
+        let text = fs::read_to_string(&file.0).unwrap();
+        let whole = text.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count();
+        assert_eq!((whole, text.lines().count()), (lines, lines + 1), "{text}");
+    };
+    fs::write(&file.0, "{\"ts\":\"2026-").unwrap();
+    for lines in 1..3 {
+        let log = UsageLog::to_file(&file.0).unwrap();
+        serve(log.sink(), ANSWER);
+        log.reopen();
+        log.close();
+        wrote(lines);
+    }
+}
+
 #[test]
 fn what_cannot_be_written_is_counted() {
     // A device that takes nothing.

@@ -33,7 +33,8 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(target: Target, lost: Arc<AtomicU64>) -> Self {
-        Self { target, lost, failing: false, torn: false }
+        let torn = target.is_torn().unwrap_or(false);
+        Self { target, lost, failing: false, torn }
     }
 
     /// Writes what comes until nobody is left who may tell it something, then what is left.
@@ -64,7 +65,8 @@ impl Writer {
 
     fn reopen(&mut self) {
         match self.target.reopen() {
-            Ok(()) => self.torn = false,
+            // It may be the same file.
+            Ok(()) => self.torn = self.target.is_torn().unwrap_or(self.torn),
             Err(error) => {
                 tracing::error!("the usage log goes on where it was: cannot open it anew: {error}");
             }
