@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_scrape::exposition::{Sample, lines};
+
 use super::reply::Tokens;
 
 /// Sums over all series of a family.
@@ -23,11 +25,7 @@ impl PageSums {
     /// Adds up a page in the Prometheus text format; what is of no interest is passed over.
     pub(super) fn read(page: &str) -> Self {
         let mut sums = Self::default();
-        for line in page.lines().filter(|line| !line.starts_with('#')) {
-            if let Some((series, value)) = line.rsplit_once(' ') {
-                sums.add(series, value);
-            }
-        }
+        lines(page).flatten().for_each(|sample| sums.add(sample));
         sums
     }
 
@@ -41,32 +39,24 @@ impl PageSums {
         (self.first_tokens > 0).then(|| self.first_token_seconds / self.first_tokens as f64)
     }
 
-    fn add(&mut self, series: &str, value: &str) {
-        let count: u64 = value.parse().unwrap_or_default();
-        match series.split('{').next().unwrap_or_default() {
+    fn add(&mut self, Sample { name, labels, value }: Sample<'_>) {
+        let count = value as u64;
+        match name {
             "plimsoll_requests_total" => {
-                let outcome = label(series, "outcome").unwrap_or("?").to_owned();
+                let outcome = labels.get("outcome").unwrap_or("?".into()).into_owned();
                 *self.outcomes.entry(outcome).or_default() += count;
             }
-            "plimsoll_usage_total" if label(series, "completeness") == Some("exact") => {
+            "plimsoll_usage_total" if labels.get("completeness").as_deref() == Some("exact") => {
                 self.exact += count;
             }
             "plimsoll_prompt_tokens_total" => self.tokens.prompt += count,
             "plimsoll_cached_prompt_tokens_total" => self.tokens.cached += count,
             "plimsoll_completion_tokens_total" => self.tokens.completion += count,
             "plimsoll_time_to_first_token_seconds_count" => self.first_tokens += count,
-            "plimsoll_time_to_first_token_seconds_sum" => {
-                self.first_token_seconds += value.parse().unwrap_or(0.0);
-            }
+            "plimsoll_time_to_first_token_seconds_sum" => self.first_token_seconds += value,
             _ => {}
         }
     }
-}
-
-/// A label's value, of those whose values hold no quotes.
-fn label<'a>(series: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = series.split_once(&format!("{name}=\""))?;
-    rest.split('"').next()
 }
 
 #[cfg(test)]
