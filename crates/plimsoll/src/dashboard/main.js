@@ -4,7 +4,8 @@ const EVERY = 2000;
 /** After so long without an answer the router counts as gone. */
 const PATIENCE = 5000;
 
-const past = new Past();
+let past = new Past();
+let roles = [];
 let charts = [];
 const place = (id) => document.getElementById(id);
 let lastAnswer = null;
@@ -27,25 +28,38 @@ async function look() {
 }
 
 async function watch() {
-  const { time, report, page, error } = await look();
+  try {
+    take(await look());
+  } finally {
+    // What cannot be shown once may be shown the next time.
+    setTimeout(watch, EVERY);
+  }
+}
+
+function take({ time, report, page, error }) {
   if (error) {
     past.break(time);
     const old = lastAnswer ? ` What is shown is of ${clock(lastAnswer)}.` : "";
     say("gone", `The router does not answer (${error.message}).${old} Asking again every two seconds.`);
   } else {
+    begin(rolesOf(report));
     past.add(sample(report, page, time));
     lastAnswer = time;
     show(report, page);
   }
   charts.forEach((chart) => chart.show(past.points));
-  setTimeout(watch, EVERY);
+}
+
+/** New charts, if a router of other roles is there than before. */
+function begin(now) {
+  if (now.join() === roles.join()) return;
+  past = new Past();
+  roles = now;
+  charts = chartsOf(roles);
+  place("charts").replaceChildren(...charts.map(({ figure }) => figure));
 }
 
 function show(report, page) {
-  if (!charts.length) {
-    charts = chartsOf(rolesOf(report));
-    place("charts").append(...charts.map(({ figure }) => figure));
-  }
   place("version").textContent = report.plimsoll;
   replace("fullness", ...fullnessOf(report));
   replace("workers", tableOf(report, readWorkers(page)));
