@@ -163,3 +163,26 @@ async fn a_worker_comes_back_once_it_has_gone() {
     })
     .await;
 }
+
+/// A worker that was added by hand, and then written down: it is the file's from then on.
+#[tokio::test]
+async fn a_worker_may_be_written_down_later() {
+    bounded(async {
+        let (first, added) = (sim(SimConfig::default()).await, sim(SimConfig::default()).await);
+        let folder = Folder::new();
+        let file = folder.put(FILE, &urls(&[&first]));
+        let router = Plimsoll::start(&format!("--config {file}")).await;
+        let worker = format!("{{\"url\":\"{}\",\"role\":\"plain\"}}", added.url());
+        assert_eq!(router.post("/workers", worker).send().await.status, 201);
+        all_up(&router, 2).await;
+        folder.put(FILE, &urls(&[&first, &added]));
+        router.signal("HUP").await;
+        router.logged("workers changed: 0").await;
+        folder.put(FILE, &urls(&[&first]));
+        router.signal("HUP").await;
+        router.logged("workers changed: 1").await;
+        all_up(&router, 1).await;
+        assert!(!router.log().contains("left out"), "{}", router.log());
+    })
+    .await;
+}

@@ -1,4 +1,5 @@
-//! What is read anew while the process runs, at `SIGHUP`: workers and the level of the log.
+//! What is read anew while the process runs, at `SIGHUP`: workers, the level of the log and the
+//! certificate.
 
 use std::{ffi::OsString, fmt};
 
@@ -112,6 +113,10 @@ impl Reload {
 
     fn change_workers(&mut self, cluster: &Cluster, wanted: Vec<Backend>) {
         let (before, mut changes) = (std::mem::replace(&mut self.configured, wanted), 0);
+        let there = cluster.workers();
+        // It may have come by `POST /workers`.
+        let is_there =
+            |worker: &Backend| there.iter().any(|it| it.backend() == worker && !it.is_draining());
         for gone in before.iter().filter(|worker| !self.configured.contains(worker)) {
             changes += 1;
             if let Err(error) = cluster.remove(&gone.url) {
@@ -120,7 +125,7 @@ impl Reload {
         }
         // One that is left out, say because it is draining still, comes with the next signal.
         self.configured.retain(|worker| {
-            if before.contains(worker) {
+            if before.contains(worker) || is_there(worker) {
                 return true;
             }
             changes += 1;
@@ -130,7 +135,7 @@ impl Reload {
             }
             added.is_ok()
         });
-        tracing::info!("the configuration was read anew: {changes} changes of workers");
+        tracing::info!("the configuration was read anew; workers changed: {changes}");
     }
 }
 
