@@ -9,9 +9,9 @@ use http_body_util::Full;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use plimsoll::Exporter;
-use tokio::{net::TcpListener, task::JoinSet, time::sleep};
+use tokio::{net::TcpListener, task::JoinSet};
 
-use super::{accept::RETRY, readings::Readings};
+use super::{accept::Acceptor, readings::Readings};
 use crate::dashboard;
 
 /// What is served.
@@ -26,14 +26,10 @@ const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Serves the page until the task is dropped.
 pub(super) async fn serve(listener: TcpListener, pages: Pages) {
-    let mut connections = JoinSet::new();
+    let (mut acceptor, mut connections) = (Acceptor::new(listener), JoinSet::new());
     loop {
         tokio::select! {
-            accepted = listener.accept() => {
-                let Ok((socket, _)) = accepted else {
-                    sleep(RETRY).await;
-                    continue;
-                };
+            socket = acceptor.next() => {
                 let pages = pages.clone();
                 let service = service_fn(move |request| {
                     std::future::ready(Ok::<_, Infallible>(answer(&request, &pages)))
@@ -51,7 +47,7 @@ pub(super) async fn serve(listener: TcpListener, pages: Pages) {
 fn answer<B>(request: &Request<B>, pages: &Pages) -> Response<Full<Bytes>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is known here\n".into());
-        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET"));
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
     match request.uri().path() {
