@@ -15,11 +15,7 @@ use std::{
 
 use rustls::{self, crypto::CryptoProvider};
 
-pub(crate) use self::{
-    files::{Identity, certificates},
-    serving::Serving,
-    trust::trust,
-};
+pub(crate) use self::{files::Identity, serving::Serving, trust::trust};
 
 /// Why files of certificates or keys cannot be used. Never with what is in a file.
 #[derive(Debug, thiserror::Error)]

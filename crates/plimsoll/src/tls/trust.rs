@@ -1,25 +1,33 @@
 //! TLS with engines.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use rustls::{
     ClientConfig, RootCertStore, client::ResolvesClientCert, pki_types::CertificateDer,
     sign::SingleCertAndKey,
 };
 
-use super::{Identity, TlsError, provider};
+use super::{Identity, TlsError, files::certificates, provider};
 
-/// Trusts whom this machine trusts, and these issuers; shows engines that ask for a certificate this
-/// one.
+/// Trusts whom this machine trusts, and the issuers in these files; shows engines that ask for a
+/// certificate this one.
 pub(crate) fn trust(
-    issuers: Vec<CertificateDer<'static>>,
+    issuers: &[PathBuf],
     identity: Option<Identity>,
 ) -> Result<Arc<ClientConfig>, TlsError> {
     let mut roots = RootCertStore::empty();
     // What is no certificate of an issuer signs nothing.
     roots.add_parsable_certificates(machine().iter().cloned());
-    for issuer in issuers {
-        roots.add(issuer)?;
+    for path in issuers {
+        for issuer in certificates(path)? {
+            roots.add(issuer).map_err(|error| TlsError::Certificate {
+                path: path.clone(),
+                source: error.into(),
+            })?;
+        }
     }
     let config = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()?

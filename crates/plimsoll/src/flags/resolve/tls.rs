@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::checks::fault;
 use crate::{
     flags::{UsageError, place::Given, table::Tls},
-    tls::{Identity, TlsError, certificates, trust},
+    tls::{Identity, TlsError, trust},
     upstream::Upstream,
 };
 
@@ -28,10 +28,8 @@ pub(super) fn upstream(
     key: Option<&Path>,
     given: &Given,
 ) -> Result<Upstream, UsageError> {
-    let issuers: Result<Vec<_>, _> = issuers.iter().map(|path| certificates(path)).collect();
-    let issuers = issuers.map_err(|error| fault("ca-cert-paths", given, error))?;
     let identity = identity(certificate, key, CLIENT, given)?;
-    let tls = trust(issuers.concat(), identity);
+    let tls = trust(issuers, identity);
     tls.map(Upstream::new).map_err(|error| fault("ca-cert-paths", given, error))
 }
 
