@@ -222,7 +222,15 @@ async fn a_pod_of_both_roles_is_said_and_counts_once() {
         both["metadata"]["labels"] = json!({ "app": "engine" });
         api.put("a", &both);
         has(&router, &["prefill http://10.0.0.1:80"]).await;
-        router.logged("pod a: sglang.ai/bootstrap-port is no port: \"no\"").await;
+        let wrong = "pod a: sglang.ai/bootstrap-port is no port: \"no\"";
+        router.logged(wrong).await;
+
+        let folder = Folder::new();
+        let variables = [("KUBECONFIG", &*kubeconfig(&folder, api.addr))];
+        let line = format!("check --service-discovery {line}");
+        let check = said_with(&line, &variables).await;
+        assert_eq!(check.code, Some(1), "{check:?}");
+        assert!(check.err.contains(wrong) && check.err.contains("no decode worker"), "{check:?}");
     })
     .await;
 }

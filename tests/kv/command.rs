@@ -1,10 +1,15 @@
 //! `plimsoll kv` and `plimsoll check`.
 
+use std::{
+    fs,
+    os::{fd::OwnedFd, unix::net::UnixStream},
+};
+
 use plimsoll_sim::{Role, SimConfig, replay::Reply};
 use serde_json::Value;
 
 use super::{OFTEN, ask, document, engine, hold, page_of, page_when, state, steady, text};
-use crate::support::{bounded, said, sim, sim_pair};
+use crate::support::{bounded, said, said_into, sim, sim_pair};
 
 /// Where nobody listens.
 const NOWHERE: &str = "http://127.0.0.1:1";
@@ -157,6 +162,21 @@ async fn check_asks_each_worker() {
         let shown = said("check --worker-urls ftp://x").await;
         assert_eq!(shown.code, Some(2), "{}", shown.out);
         assert!(shown.err.lines().count() == 1 && shown.out.is_empty(), "{}", shown.err);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_nobody_reads_is_in_the_exit_code() {
+    bounded(async {
+        let unread = || UnixStream::pair().map(|(end, _)| OwnedFd::from(end)).unwrap();
+        let down = format!("check --worker-urls {NOWHERE}");
+        assert_eq!(said_into(&down, unread()).await, (Some(1), String::new()));
+        assert_eq!(said_into(&format!("kv {NOWHERE}"), unread()).await, (Some(1), String::new()));
+        assert_eq!(said_into("--help", unread()).await, (Some(0), String::new()));
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let (code, told) = said_into("--help", full).await;
+        assert!(code == Some(2) && told.starts_with("plimsoll: No space left"), "{code:?} {told}");
     })
     .await;
 }

@@ -38,6 +38,13 @@ pub(crate) async fn said_with(line: &str, variables: &[(&str, &str)]) -> Said {
     Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
+/// The exit code and standard error of a line whose standard output goes there.
+pub(crate) async fn said_into(line: &str, out: impl Into<Stdio>) -> (Option<i32>, String) {
+    let child = command(line, &[]).stdout(out).spawn().expect("it starts");
+    let output = child.wait_with_output().await.expect("it ends");
+    (output.status.code(), String::from_utf8(output.stderr).expect("text"))
+}
+
 /// A variable that the binary would hear of: its own, a cluster's, a proxy.
 fn is_heard(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();

@@ -17,7 +17,7 @@ mod wait;
 pub(crate) use self::command::said_with;
 pub(crate) use self::{
     captures::{Recorded, folder, streams},
-    command::said,
+    command::{said, said_into},
     engines::{
         Pair, chat, chunk, pair_line, posts, replay, room_of, sim, sim_pair, stream_of, text_event,
     },

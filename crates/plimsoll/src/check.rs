@@ -1,12 +1,6 @@
 //! `plimsoll check`: whether a configuration is valid, and what its workers say.
 
-use std::{
-    collections::HashSet,
-    error::Error,
-    fmt::Write as _,
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use std::{collections::HashSet, error::Error, fmt::Write as _, process::ExitCode};
 
 use futures_util::future::join_all;
 use plimsoll_scrape::{Report, ScrapeConfig, Target, WorkerReport};
@@ -16,7 +10,7 @@ use tokio::{task::JoinSet, time::Instant};
 use crate::{
     flags::{self, Launch, Settings},
     kv::{Client, PATIENCE, Probe, exit_code},
-    serve,
+    output, serve,
 };
 
 /// The heads of the columns.
@@ -28,16 +22,15 @@ const UNKNOWN: &str = "-";
 /// Validates all configurations before the first worker is asked, then asks those of each.
 pub(crate) fn run(launches: &[Launch]) -> Result<ExitCode, Box<dyn Error>> {
     let settings: Vec<_> = launches.iter().map(flags::resolve).collect::<Result<_, _>>()?;
-    let runtime = serve::runtime()?;
     let mut is_complete = true;
     for (launch, settings) in launches.iter().zip(&settings) {
         let file = launch.config().map(|path| format!("{}: ", path.display()));
-        writeln!(io::stdout(), "{}the configuration is valid", file.unwrap_or_default())?;
+        output::print(&format!("{}the configuration is valid\n", file.unwrap_or_default()))?;
         for warning in &settings.warnings {
             eprintln!("plimsoll: {warning}");
         }
-        let (table, all_well) = runtime.block_on(check(settings));
-        io::stdout().write_all(table.as_bytes())?;
+        let (table, all_well) = serve::block_on(check(settings))?;
+        output::print(&table)?;
         is_complete &= all_well;
     }
     Ok(exit_code(is_complete))
@@ -86,8 +79,8 @@ async fn check(settings: &Settings) -> (String, bool) {
     (table(&report, &health), all_found && all_up && all_read && all_match)
 }
 
-/// The workers, those included that are found now, and whether all could be looked for and there are
-/// any.
+/// The workers, those included that are found now, and whether all could be looked for and each role
+/// has one.
 async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
     let (mut workers, mut all_found) = (serve::workers(&settings.topology), true);
     let names = &settings.worker_names;
@@ -104,7 +97,13 @@ async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
     #[cfg(feature = "kubernetes")]
     if let Some(pods) = &settings.pods {
         match Box::pin(serve::find_pods(pods)).await {
-            Ok(found) => workers.extend(found),
+            Ok((found, trouble)) => {
+                workers.extend(found);
+                if let Some(trouble) = trouble {
+                    eprintln!("plimsoll: {trouble}");
+                    all_found = false;
+                }
+            }
             Err(error) => {
                 eprintln!("plimsoll: {error}");
                 all_found = false;
@@ -114,9 +113,11 @@ async fn workers(settings: &Settings) -> (Vec<Backend>, bool) {
     // One may be named twice, and be found once more: it is one, and has one line.
     let mut seen = HashSet::new();
     workers.retain(|worker| seen.insert(worker.url.clone()));
-    if workers.is_empty() {
-        eprintln!("plimsoll: there are no workers");
-        all_found = false;
+    for role in settings.topology.roles() {
+        if !workers.iter().any(|worker| worker.role == *role) {
+            eprintln!("plimsoll: there is no {role} worker");
+            all_found = false;
+        }
     }
     (workers, all_found)
 }

@@ -1,8 +1,7 @@
 //! Logs: for people, on standard error, and on request in daily files.
 
 use std::{
-    env,
-    io::{self, IsTerminal},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +12,7 @@ use tracing_appender::{
 };
 use tracing_subscriber::{Registry, filter::Targets, fmt, layer::SubscriberExt, registry, reload};
 
-use crate::flags::LogLevel;
+use crate::{flags::LogLevel, output};
 
 /// Why nothing is logged.
 #[derive(Debug, thiserror::Error)]
@@ -48,9 +47,8 @@ pub(crate) fn start(level: LogLevel, dir: Option<&Path>) -> Result<Logs, LogErro
         }
         None => (None, None),
     };
-    let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let terminal =
-        fmt::layer().with_ansi(io::stderr().is_terminal() && !no_color).with_writer(io::stderr);
+    let is_coloured = output::takes_colour(&io::stderr());
+    let terminal = fmt::layer().with_ansi(is_coloured).with_writer(io::stderr);
     // The file's layer formats span fields first, so that no colour gets into the file.
     let (level, handle) = reload::Layer::new(filter(level));
     let subscriber = registry().with(level).with(file).with(terminal);

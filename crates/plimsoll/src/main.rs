@@ -6,30 +6,25 @@ mod demo;
 mod flags;
 mod kv;
 mod logs;
+mod output;
 mod serve;
 mod sim;
 #[cfg(feature = "tls")]
 mod tls;
 mod upstream;
 
-use std::{env, error::Error, io, process::ExitCode};
+use std::{env, error::Error, process::ExitCode};
 
 use self::{flags::Command, serve::Reload};
 
 fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
-        // Nobody reads on, as behind `| head`.
-        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("plimsoll: {error}");
             ExitCode::from(2)
         }
     }
-}
-
-fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn run() -> Result<ExitCode, Box<dyn Error>> {
@@ -49,7 +44,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         Command::Sim(sim) => sim::run(&sim)?,
         Command::Kv(kv) => return Ok(kv::run(&kv, &flags::kv_upstream(&kv)?)?),
         Command::Check(launches) => return check::run(&launches),
-        Command::Print(text) => print!("{text}"),
+        Command::Print(text) => output::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,18 +1,15 @@
 //! `plimsoll sim`: one simulated engine, until a signal ends it.
 
-use std::{
-    io::{self, Write},
-    net::SocketAddr,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, time::Duration};
 
 use plimsoll_sim::{SimConfig, SimEngine, SimError};
 use plimsoll_wire::Engine;
 use tokio::net;
 
 use crate::{
-    flags::{LogLevel, Sim},
+    flags::{Listen, LogLevel, Sim},
     logs::{self, LogError},
+    output,
     serve::{self, Signals},
 };
 
@@ -46,14 +43,14 @@ pub(crate) enum RunError {
 /// Runs the engine and says where it listens.
 pub(crate) fn run(flags: &Sim) -> Result<(), RunError> {
     let _guard = logs::start(LogLevel::Warn, None)?;
-    serve::runtime()?.block_on(async {
+    serve::block_on(async {
         let mut signals = Signals::new()?;
         let engine = start(flags).await?;
-        writeln!(io::stdout(), "{}", introduction(&engine))?;
+        output::print(&format!("{}\n", introduction(&engine)))?;
         signals.next().await;
         engine.shutdown().await;
         Ok(())
-    })
+    })?
 }
 
 async fn start(flags: &Sim) -> Result<SimEngine, RunError> {
@@ -68,8 +65,7 @@ async fn start(flags: &Sim) -> Result<SimEngine, RunError> {
 }
 
 async fn address(host: &str, port: u16) -> Result<SocketAddr, RunError> {
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    let found = net::lookup_host((bare, port)).await.and_then(|mut addresses| {
+    let found = net::lookup_host((Listen::bare(host), port)).await.and_then(|mut addresses| {
         addresses.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     });
     found.map_err(|source| RunError::Host { host: host.to_owned(), source })

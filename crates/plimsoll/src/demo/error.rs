@@ -40,6 +40,9 @@ pub(crate) enum StartError {
 /// Why the demo does not end well.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RunError {
+    /// The router broke down.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
     /// The router finds no engines.
     #[error("the router was not ready after {0} s")]
     NotReady(u64),

@@ -14,10 +14,7 @@ mod page;
 mod reply;
 mod stage;
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use plimsoll_scrape::Report;
 
@@ -29,7 +26,7 @@ use self::{
 };
 use crate::{
     flags::{Demo, LogLevel},
-    logs,
+    logs, output,
     serve::{self, Signals},
 };
 
@@ -37,15 +34,13 @@ use crate::{
 /// and makes the exit code 1.
 pub(crate) fn run(flags: &Demo) -> Result<ExitCode, StartError> {
     let _guard = logs::start(LogLevel::Warn, None)?;
-    let runtime = serve::runtime()?;
-    let start = Stage::start(flags.port, flags.prometheus_port, Pace::HUMAN);
-    let stage = runtime.block_on(start)?;
-    let outcome = runtime.block_on(async {
-        match flags.requests {
+    let outcome = serve::block_on(async {
+        let stage = Stage::start(flags.port, flags.prometheus_port, Pace::HUMAN).await?;
+        Ok::<_, StartError>(match flags.requests {
             Some(requests) => print_account(stage, requests).await,
             None => show(stage).await,
-        }
-    });
+        })
+    })??;
     Ok(match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -64,7 +59,7 @@ async fn show(stage: Stage) -> Result<(), RunError> {
         let client = Client::new(addresses);
         client.wait_until_ready().await?;
         let guide = guide::text(addresses, &engines);
-        writeln!(io::stdout(), "{guide}").map_err(RunError::Print)?;
+        output::print(&format!("{guide}\n")).map_err(RunError::Print)?;
         tokio::select! {
             () = load::keep_up(&client) => {}
             () = stopped.next() => {}
@@ -72,10 +67,7 @@ async fn show(stage: Stage) -> Result<(), RunError> {
         Ok(())
     };
     // The same signal ends the load and the server, which so has few requests to wait for.
-    let serving = async {
-        serving.await;
-        Ok(())
-    };
+    let serving = async { Ok(serving.await?) };
     tokio::try_join!(serving, clients).map(drop)
 }
 
@@ -83,7 +75,7 @@ async fn show(stage: Stage) -> Result<(), RunError> {
 /// the KV caches are then.
 async fn print_account(stage: Stage, requests: u64) -> Result<(), RunError> {
     let (account, kv) = account(stage, requests).await?;
-    writeln!(io::stdout(), "{account}\n{}", kv.table()).map_err(RunError::Print)?;
+    output::print(&format!("{account}\n{}\n", kv.table())).map_err(RunError::Print)?;
     account.verdict()
 }
 
@@ -100,7 +92,7 @@ async fn account(stage: Stage, requests: u64) -> Result<(Account, Report), RunEr
     };
     tokio::select! {
         () = stopped.next() => Err(RunError::Stopped),
-        () = server.serve(signals()?) => Err(RunError::Stopped),
+        served = server.serve(signals()?) => Err(served.map_or_else(RunError::from, |()| RunError::Stopped)),
         outcome = clients => outcome,
     }
 }

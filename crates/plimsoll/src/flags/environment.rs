@@ -1,6 +1,6 @@
 //! `PLIMSOLL_*`: each flag in capitals, with underscores for dashes.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use super::{
     UsageError,
@@ -26,20 +26,27 @@ pub(super) fn settings(
             continue;
         };
         let flag = name.to_ascii_lowercase().replace('_', "-");
-        if find(command, &flag).is_none() && refused(&flag).is_none() {
+        let is_ours = find(command, &flag).is_some() || refused(&flag).is_some();
+        if !is_ours || is_service_link(name, &value) {
             continue;
         }
         let value = value.into_string().map_err(|_| UsageError::NotText(variable.to_owned()))?;
-        if is_service_link(&value) {
-            continue;
-        }
         let place = Place::Environment { variable: variable.to_owned() };
         settings.push(Setting::new(command, &flag, Value::Untyped(value), place)?);
     }
     Ok(settings)
 }
 
-/// Whether Kubernetes wrote this: `tcp://10.0.0.1:30001` in `PLIMSOLL_PORT`.
-fn is_service_link(value: &str) -> bool {
-    ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme))
+/// Whether Kubernetes wrote this: `tcp://10.0.0.1:30001` in `PLIMSOLL_PORT`, and of a service
+/// `plimsoll-redis` also `PLIMSOLL_REDIS_SERVICE_HOST` and `PLIMSOLL_REDIS_PORT_6379_TCP_ADDR`.
+fn is_service_link(name: &str, value: &OsStr) -> bool {
+    let is_address = |value: &str| {
+        ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme))
+    };
+    let of_port = |(_, port): (&str, &str)| port.starts_with(|first: char| first.is_ascii_digit());
+    value.to_str().is_some_and(is_address)
+        || name.ends_with("_SERVICE_HOST")
+        || name.ends_with("_SERVICE_PORT")
+        || name.contains("_SERVICE_PORT_")
+        || name.split_once("_PORT_").is_some_and(of_port)
 }

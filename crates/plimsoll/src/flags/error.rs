@@ -77,6 +77,9 @@ pub(crate) enum Problem {
     /// The flag is known and turned away.
     #[error("{0}")]
     Refused(&'static str),
+    /// A file beside those that `check` was given.
+    #[error("names a file where files stand already; put it among them: plimsoll check FILE...")]
+    FileBesideFiles,
     /// No workers at all.
     #[error(
         "no workers: give --worker-urls URL..., or --pd-disaggregation with --prefill URL and \

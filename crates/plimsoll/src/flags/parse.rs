@@ -49,9 +49,8 @@ fn small<C: Parser>(words: &[String], wrap: fn(C) -> Command) -> Result<Command,
 
 /// Turns away a key that no header can carry.
 fn with_usable_key(command: Command) -> Result<Command, UsageError> {
-    let is_usable = |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
     match &command {
-        Command::Kv(Kv { worker_api_key: Some(key), .. }) if !is_usable(key.expose()) => {
+        Command::Kv(Kv { worker_api_key: Some(key), .. }) if !key.is_usable() => {
             let (place, problem) = (Place::flag("worker-api-key"), Problem::Key);
             Err(UsageError::Flag { place, problem })
         }
@@ -66,6 +65,11 @@ fn check(
 ) -> Result<Command, UsageError> {
     let is_flag = |word: &String| word.starts_with('-');
     let (files, flags) = words.split_at(words.iter().position(is_flag).unwrap_or(words.len()));
+    let names_file = |word: &String| word == "--config" || word.starts_with("--config=");
+    if !files.is_empty() && flags.iter().any(names_file) {
+        let (place, problem) = (Place::flag("config"), Problem::FileBesideFiles);
+        return Err(UsageError::Flag { place, problem });
+    }
     let variables: Vec<_> = variables.into_iter().collect();
     let with_file = |file: &String| {
         std::iter::once(format!("--config={file}")).chain(flags.iter().cloned()).collect()

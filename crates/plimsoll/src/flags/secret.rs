@@ -16,6 +16,11 @@ impl Secret {
         &self.0
     }
 
+    /// A header can carry it.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.0.is_empty() && self.0.bytes().all(|byte| byte.is_ascii_graphic())
+    }
+
     /// The header that carries it as a bearer. Keys are visible ASCII: the flags see to it.
     pub(crate) fn bearer(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::try_from(format!("Bearer {}", self.0)).ok()?;

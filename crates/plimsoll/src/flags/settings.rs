@@ -221,6 +221,14 @@ impl Settings {
 // === impl Topology ===
 
 impl Topology {
+    /// The roles that have to be there to answer a request.
+    pub(crate) fn roles(&self) -> &'static [Role] {
+        match self {
+            Self::Pd { .. } => &[Role::Prefill, Role::Decode],
+            Self::Plain(_) => &[Role::Plain],
+        }
+    }
+
     /// The workers' base URLs.
     pub(crate) fn urls(&self) -> impl Iterator<Item = &str> {
         let (prefill, others) = match self {
@@ -245,6 +253,13 @@ impl Default for Readings {
 }
 
 // === impl Listen ===
+
+impl Listen {
+    /// A host without the brackets that an IPv6 address may stand in.
+    pub(crate) fn bare(host: &str) -> &str {
+        host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+    }
+}
 
 impl fmt::Display for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,7 +8,6 @@ mod probe;
 mod tests;
 
 use std::{
-    env,
     io::{self, IsTerminal, Write},
     process::ExitCode,
     time::Duration,
@@ -24,7 +23,7 @@ pub(crate) use self::{
 };
 use crate::{
     flags::{Kv, ROUTER},
-    serve,
+    output, serve,
     upstream::Upstream,
 };
 
@@ -36,7 +35,7 @@ const HELP: &str = "name its metrics address, or engines: plimsoll kv http://HOS
 
 /// Looks, and says whether every target had a reading the last time.
 pub(crate) fn run(flags: &Kv, upstream: &Upstream) -> io::Result<ExitCode> {
-    serve::runtime()?.block_on(async {
+    serve::block_on(async {
         let mut looker = Looker::new(flags, upstream);
         loop {
             let (report, is_complete) = looker.look().await;
@@ -56,7 +55,7 @@ pub(crate) fn run(flags: &Kv, upstream: &Upstream) -> io::Result<ExitCode> {
             }
             return Ok(exit_code(is_complete));
         }
-    })
+    })?
 }
 
 /// 0 if every worker has a reading, else 1.
@@ -74,7 +73,7 @@ fn write(report: &Report, flags: &Kv) -> io::Result<()> {
             if watch.is_some() {
                 write!(out, "{}", if is_terminal { CLEAR } else { "\n" })?;
             }
-            let is_coloured = is_terminal && env::var_os("NO_COLOR").is_none();
+            let is_coloured = output::takes_colour(&out);
             write!(out, "{}", report.table().coloured(is_coloured))?;
         }
     }

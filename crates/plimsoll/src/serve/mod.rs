@@ -25,14 +25,19 @@ mod threads;
 mod upload;
 mod worker_metrics;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    future::{Future, pending},
+    io,
+    sync::Arc,
+    time::Duration,
+};
 
 use plimsoll::{Exporter, UsageLog};
 use plimsoll_router::Cluster;
 use tokio::{
     net::TcpListener,
     runtime,
-    task::JoinSet,
+    task::{JoinError, JoinSet},
     time::{MissedTickBehavior, interval},
 };
 
@@ -76,6 +81,9 @@ pub(crate) enum ServeError {
     /// A runtime or thread cannot be made.
     #[error("cannot start: {0}")]
     Start(#[from] io::Error),
+    /// What is done beside the traffic, as probes are, is done no more.
+    #[error("stopped by a fault in plimsoll: {0}")]
+    Fault(JoinError),
 }
 
 /// A router that serves.
@@ -99,7 +107,7 @@ pub(crate) struct Server {
 
 /// Runs the router until a signal ends it.
 pub(crate) fn run(settings: Settings, reload: Reload) -> Result<(), ServeError> {
-    runtime()?.block_on(async {
+    block_on(async {
         let mut server = Server::start(settings).await?;
         // Whoever reads that it serves may end it.
         let signals = Signals::new()?;
@@ -111,13 +119,20 @@ pub(crate) fn run(settings: Settings, reload: Reload) -> Result<(), ServeError> 
         server.reload = Some(reload);
         let (serving, metrics) = server.addresses()?;
         tracing::info!("serving on {scheme}://{serving}, metrics on http://{metrics}/metrics");
-        server.serve(signals).await;
-        Ok(())
-    })
+        server.serve(signals).await
+    })?
 }
 
-/// The runtime of the main thread.
-pub(crate) fn runtime() -> io::Result<runtime::Runtime> {
+/// Moves `future` on to its end, on a runtime of this thread's own. A name that is looked up still is
+/// not waited for: its server may be silent for long.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
+    let runtime = runtime()?;
+    let output = runtime.block_on(future);
+    runtime.shutdown_background();
+    Ok(output)
+}
+
+fn runtime() -> io::Result<runtime::Runtime> {
     runtime::Builder::new_current_thread().enable_all().build()
 }
 
@@ -179,7 +194,11 @@ impl Server {
     /// Serves until the first signal, then lets running requests end, for the grace period at most
     /// or until the second signal. The metrics page stays until the end; each request has its line in
     /// the usage log.
-    pub(crate) async fn serve(self, mut signals: Signals) {
+    ///
+    /// # Errors
+    ///
+    /// If a task beside the traffic has panicked: without probes or readings it would go on blindly.
+    pub(crate) async fn serve(self, mut signals: Signals) -> Result<(), ServeError> {
         let Self { exporter, readings, listener, metrics_listener, usage_log, .. } = self;
         let Self { mut threads, mut hang_ups, grace_period, mut background, .. } = self;
         let Self { cluster, mut reload, .. } = self;
@@ -187,11 +206,12 @@ impl Server {
         let pages = Pages { exporter: exporter.clone(), readings };
         background.spawn(page::serve(metrics_listener, pages));
         background.spawn(keep_up(exporter));
-        tokio::select! {
-            () = accept::hand_out(listener, &threads) => {}
-            () = signals.next() => {}
-            () = hang_up.heed(&mut hang_ups) => {}
-        }
+        let outcome = tokio::select! {
+            () = accept::hand_out(listener, &threads) => Ok(()),
+            () = signals.next() => Ok(()),
+            () = hang_up.heed(&mut hang_ups) => Ok(()),
+            fault = panicked(&mut background) => Err(ServeError::Fault(fault)),
+        };
         tracing::info!("stopping: running requests have {} s", grace_period.as_secs());
         threads.stop(grace_period);
         tokio::select! {
@@ -206,6 +226,7 @@ impl Server {
         if let Some(log) = usage_log {
             metering::close(log).await;
         }
+        outcome
     }
 }
 
@@ -217,6 +238,16 @@ async fn keep_up(exporter: Exporter) {
         ticks.tick().await;
         exporter.upkeep();
     }
+}
+
+/// Ends once one of the tasks has panicked. Some end by themselves, having nothing to follow.
+async fn panicked(tasks: &mut JoinSet<()>) -> JoinError {
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(fault) = ended {
+            return fault;
+        }
+    }
+    pending().await
 }
 
 async fn listen(address: &Listen, flag: &'static str) -> Result<TcpListener, ServeError> {

@@ -87,9 +87,10 @@ struct Listed {
     trouble: Option<String>,
 }
 
-/// The workers that there are now.
-pub(crate) async fn find(pods: &Pods) -> Result<Vec<Backend>, PodsError> {
-    Ok(Source::new(pods.clone()).await?.list().await?.workers)
+/// The workers that there are now, and what is wrong with a pod.
+pub(crate) async fn find(pods: &Pods) -> Result<(Vec<Backend>, Option<String>), PodsError> {
+    let listed = Source::new(pods.clone()).await?.list().await?;
+    Ok((listed.workers, listed.trouble))
 }
 
 // === impl Source ===

@@ -78,12 +78,13 @@ impl Threads {
         Ok(Self { threads: threads.collect::<io::Result<_>>()?, deadline })
     }
 
-    /// Gives a connection to the thread that has the fewest.
+    /// Gives a connection to the thread that has the fewest, of those that run.
     pub(super) async fn take(&self, socket: TcpStream) {
-        let fewest = self.threads.iter().min_by_key(|thread| thread.open.load(Ordering::Relaxed));
+        let running = self.threads.iter().filter(|thread| !thread.sockets.is_closed());
+        let fewest = running.min_by_key(|thread| thread.open.load(Ordering::Relaxed));
         let Some(thread) = fewest else { return };
         thread.open.fetch_add(1, Ordering::Relaxed);
-        // Fails only if the thread has ended, and the process with it.
+        // Fails only if the thread ends meanwhile.
         if thread.sockets.send(socket).await.is_err() {
             thread.open.fetch_sub(1, Ordering::Relaxed);
         }
@@ -121,8 +122,9 @@ impl Thread {
         let connections = connections(open.clone());
         thread::Builder::new().name(format!("serve-{index}")).spawn(move || {
             runtime.block_on(connections.run(received, deadline));
-            // Drops what was cut off, which then is counted.
-            drop(runtime);
+            // Drops what was cut off, which then is counted; names that are looked up are not waited
+            // for.
+            runtime.shutdown_background();
             drop(end);
         })?;
         Ok(Self { sockets, open, ended: Some(ended) })

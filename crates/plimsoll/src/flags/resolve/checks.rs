@@ -52,7 +52,7 @@ pub(super) fn listeners(flags: &Listeners, given: &Given) -> Result<(Listen, Lis
 }
 
 fn listen(flag: &str, host: &str, port: u16, given: &Given) -> Result<Listen, UsageError> {
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bare = Listen::bare(host);
     let is_name = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
     };
@@ -68,11 +68,8 @@ pub(super) fn key(
     key: Option<&Secret>,
     given: &Given,
 ) -> Result<Option<Secret>, UsageError> {
-    let fits = |key: &Secret| {
-        !key.expose().is_empty() && key.expose().bytes().all(|byte| byte.is_ascii_graphic())
-    };
     match key {
-        Some(key) if !fits(key) => Err(fault(flag, given, Problem::Key)),
+        Some(key) if !key.is_usable() => Err(fault(flag, given, Problem::Key)),
         key => Ok(key.cloned()),
     }
 }

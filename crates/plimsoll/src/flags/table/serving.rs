@@ -103,8 +103,8 @@ pub(crate) struct Policies {
     #[arg(long, value_name = "RATIO", default_value_t = 1.5, value_parser = at_least(0.0))]
     pub(crate) balance_rel_threshold: f64,
 
-    /// cache_aware: most characters of prompts remembered
-    #[arg(long, value_name = "CHARS", default_value_t = 1 << 26, value_parser = at_least(1_usize))]
+    /// cache_aware: most bytes of prompts remembered
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 26, value_parser = at_least(1_usize))]
     pub(crate) max_tree_size: usize,
 
     /// cache_aware: time between clean-ups of what is remembered

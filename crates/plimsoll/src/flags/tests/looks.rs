@@ -59,6 +59,8 @@ fn check_takes_flags_or_files_or_both() {
     assert_eq!(a.topology, Topology::Plain(vec!["http://a:1".to_owned()]));
     assert_eq!(b.topology, Topology::Plain(vec!["http://b:1".to_owned()]));
     assert_eq!((b.listen.port, b.metrics_listen.port), (4, 5));
+    let error = error(&format!("check {files} --config c.toml"));
+    assert!(error.starts_with("--config: names a file where files stand already"), "{error}");
     assert!(matches!(command("check --help", &[]), Ok(Command::Print(_))));
     assert!(matches!(command("check", &[]), Err(UsageError::Nothing)));
 }

@@ -82,6 +82,11 @@ fn what_kubernetes_sets_for_a_service_of_our_name_is_left_alone() {
         "PLIMSOLL_PORT=tcp://10.0.0.1:30001",
         "PLIMSOLL_PORT_30001_TCP_ADDR=10.0.0.1",
         "PLIMSOLL_SERVICE_HOST=10.0.0.1",
+        "PLIMSOLL_REDIS_PORT=tcp://10.0.0.2:6379",
+        "PLIMSOLL_REDIS_PORT_6379_TCP_PORT=6379",
+        "PLIMSOLL_REDIS_MASTER_SERVICE_HOST=10.0.0.2",
+        "PLIMSOLL_REDIS_MASTER_SERVICE_PORT=6379",
+        "PLIMSOLL_REDIS_MASTER_SERVICE_PORT_TCP_REDIS=6379",
         "PLIMSOLL_HELP=1",
         "HOME=/root",
     ];

@@ -49,6 +49,8 @@ fn values_are_refused() {
 fn files_and_environment_are_no_way_around() {
     let file = Config::new("port = 1\ndp-aware = true\n");
     assert!(error(&file.after(WORKER)).contains(".toml:2: dp-aware: not built yet"));
-    let error = error_in(WORKER, &["PLIMSOLL_ENABLE_IGW=1"]);
-    assert!(error.starts_with("PLIMSOLL_ENABLE_IGW: not supported"), "{error}");
+    for variable in ["PLIMSOLL_ENABLE_IGW", "PLIMSOLL_JWT_ISSUER"] {
+        let error = error_in(WORKER, &[&format!("{variable}=1")]);
+        assert!(error.starts_with(&format!("{variable}: not supported")), "{error}");
+    }
 }
